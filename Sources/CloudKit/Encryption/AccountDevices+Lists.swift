@@ -45,7 +45,7 @@ extension AccountDevices {
     private static func code(_ hash: [UInt8]) -> String { CarriedSecret.text(Array(hash.prefix(20))) }
 
     /// Trusts the device list of another account that awaits a decision. Then hands that account the group keys that
-    /// waited for the decision.
+    /// waited for the decision, and signs that it takes part.
     package func accept(_ user: String) async throws(Failure) {
         let device = try await device()
         guard let kept = device.kept else { return }
@@ -68,7 +68,8 @@ extension AccountDevices {
         for group in accepted.groups {
             let zone = KeyZone(owner: group.owner, name: group.zoneName)
             do throws(KeyFailure) {
-                try await ring.rotateAndDistributeKeys(KeyRing.GroupName(zone: zone, group: group.group), roots: [])
+                try await ring.rotateAndDistributeKeys(
+                    KeyRing.GroupName(zone: zone, group: group.group), roots: [], accepted: user)
             } catch {
                 // The account may have left the share meanwhile, so a refusal is no failure.
                 guard case .service(.refused) = error else { throw Self.failure(error) }

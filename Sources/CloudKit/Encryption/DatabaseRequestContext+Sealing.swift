@@ -15,7 +15,7 @@ extension DatabaseRequestContext {
             part.operations = waiting.map { request.operations[$0] }
             let (answers, unsealed): ([RecordResult], Set<Int>)
             do throws(ServiceFailure) {
-                (answers, unsealed) = try await sendSealed(part)
+                (answers, unsealed) = try await sendSealed(part, signsAgain: attempt > 1)
             } catch {
                 // Earlier attempts saved some items, so their results are returned.
                 guard attempt > 1 else { throw CKError(error, errors) }
@@ -30,7 +30,8 @@ extension DatabaseRequestContext {
                 break
             }
             do throws(KeyFailure) {
-                try await makeGood(refused, part, isFirst: attempt == 1)
+                // An administrator whom no device of the owner's has named signs nothing; a person decides later.
+                if try await !makeGood(refused, part, isFirst: attempt == 1) { request.lacksKeys = true }
             } catch {
                 // A device without keys can still share records. Another device of the account wraps the keys later.
                 if error.isWithoutKeys, !request.lacksKeys {
@@ -60,12 +61,28 @@ extension DatabaseRequestContext {
         }
     }
 
+    /// Signs who takes part in the shares that are saved, as far as this device can.
+    /// - Parameter again: whether the service has refused a save of the request.
+    private func signing(_ request: ModifyRecordsRequest, again: Bool) async -> ModifyRecordsRequest {
+        var request = request
+        guard call.scope != .public, !request.lacksKeys else { return request }
+        for index in request.operations.indices {
+            guard let share = request.operations[index].record.share,
+                let name = request.shareGroup(of: request.operations[index], call.scope)
+            else { continue }
+            request.operations[index].record.share?.signedParticipants = await session.keyRing.signedParticipants(
+                of: share, name, isForced: again)
+        }
+        return request
+    }
+
     /// Seals the operations that can be sealed, and sends them.
+    /// - Parameter signsAgain: whether the service has refused a save of the request.
     /// - Returns: a result for each operation, and the indices of the operations that were not sent.
     private func sendSealed(
-        _ request: ModifyRecordsRequest
+        _ request: ModifyRecordsRequest, signsAgain: Bool
     ) async throws(ServiceFailure) -> (results: [RecordResult], unsent: Set<Int>) {
-        let sealed = try await sealing(request)
+        let sealed = try await sealing(await signing(request, again: signsAgain))
         var results = sealed.failures.mapValues { RecordResult.failure($0) }
         let unsent = Set(results.keys)
         let sent = request.operations.indices.filter { !unsent.contains($0) }
@@ -97,9 +114,10 @@ extension DatabaseRequestContext {
     }
 
     /// Learns from the refusals which group's key has to wrap the keys of the records, and delivers the missing keys.
+    /// - Returns: whether this device may sign who takes part in the refused shares.
     private func makeGood(
         _ refused: [(RecordOperation, RecordResult)], _ request: ModifyRecordsRequest, isFirst: Bool
-    ) async throws(KeyFailure) {
+    ) async throws(KeyFailure) -> Bool {
         let ring = session.keyRing
         var roots: [KeyRing.GroupName: [String]] = [:]
         for zone in Set(refused.map { request.keyZone(of: $0.0, call.scope) }) { await ring.forget(zone) }
@@ -113,11 +131,17 @@ extension DatabaseRequestContext {
                 if let root = operation.record.share?.forRecord?.recordName { roots[name, default: []].append(root) }
             }
         }
-        guard call.scope == .private else { return }
+        guard call.scope == .private else {
+            for name in refused.compactMap({ request.shareGroup(of: $0.0, call.scope) }) {
+                guard try await ring.maySignParticipants(of: name) else { return false }
+            }
+            return true
+        }
         for (name, roots) in roots {
             let isZone = roots.contains(CKRecordNameZoneWideShare)
             try await ring.rotateAndDistributeKeys(name, roots: isZone ? [""] : roots)
         }
+        return true
     }
 
     private func remember(
@@ -242,6 +266,13 @@ extension ModifyRecordsRequest {
 
     fileprivate func keyZone(of operation: RecordOperation, _ scope: CKDatabase.Scope) -> KeyZone {
         KeyZone(operation.record.zoneID ?? zoneID, scope)
+    }
+
+    /// Returns the group of the share that an operation saves; nil if it saves none.
+    fileprivate func shareGroup(of operation: RecordOperation, _ scope: CKDatabase.Scope) -> KeyRing.GroupName? {
+        guard operation.record.share != nil, let name = operation.record.recordName else { return nil }
+        return KeyRing.GroupName(
+            zone: keyZone(of: operation, scope), group: name == CKRecordNameZoneWideShare ? "" : name)
     }
 
     /// Returns the request with empty bytes in place of the values that cannot be sealed.

@@ -17,6 +17,10 @@ struct GroupKeys: Sendable {
     /// The account key of the latest box for this account if the device does not know it: one that was reset, or one that
     /// is newer than the device's list.
     private(set) var unknownRecipient: [UInt8]?
+    /// The signed list of the share's participants; nil if the group has no key.
+    private(set) var participants: KnownParticipants?
+    /// The present account key of the owner.
+    private(set) var ownersAccountKey: [UInt8] = []
     /// Whether the group is a zone whose key itself seals the values of records.
     private(set) var isPerZone = false
 
@@ -37,6 +41,8 @@ struct GroupKeys: Sendable {
         ids = Dictionary(answer.group.map { ($0.version, GroupKeyID.of(box: $0.box)) }) { $1 }
         isPerZone = answer.isPerZone && proof.group.group.isEmpty
         administrators = proof.namedLast(answer.group)
+        participants = KnownParticipants(answer, proof)
+        ownersAccountKey = proof.owner.accountKey
         for box in answer.boxes where !proof.isGenuine(box: box, answer.group) {
             throw Invalid(reason: "version \(box.version) of the zone's key is not of a device of the owner's")
         }
@@ -188,6 +194,17 @@ struct GroupProof {
         return box.previous.isEmpty && box.administrators.isEmpty && isSigned(box)
             && (owner.knowsSigner(box.signer) || own.knowsSigner(box.signer)
                 || isAdministrator(box.signer, among: named))
+    }
+
+    /// Whether a device of the owner's, or of an administrator's that the owner's devices named last, has signed a list of
+    /// the group's participants, since the owner's account key is that of the group's last version.
+    func isGenuine(_ list: ParticipantList, _ wrapped: [WrappedGroupKey]) -> Bool {
+        guard let first = wrapped.first, list.keyID == GroupKeyID.of(box: first.box), let last = wrapped.last,
+            let version = owner.accountKeyVersion(of: list.accountKey),
+            version >= owner.accountKeyVersion(of: last.recipient) ?? 0
+        else { return false }
+        return owner.knowsSigner(list.signer, ofKeyFor: version)
+            || isAdministrator(list.signer, among: Array(namedLast(wrapped)))
     }
 
     private func isAdministrator(_ signer: [UInt8], among named: [[UInt8]]) -> Bool {

@@ -200,6 +200,16 @@ struct KeptKeys: Sendable {
         }
     }
 
+    /// Removes a group whose key an account gets without a person's decision, unless the account's list differs from the
+    /// pinned one. Blocks.
+    func endWaiting(_ group: WaitingGroup, of user: String) {
+        try? update { contents in
+            guard var waiting = contents?.waiting?[user], waiting.pin == contents?.pins?[user] else { return }
+            waiting.groups.remove(group)
+            contents?.waiting?[user] = waiting.groups.isEmpty ? nil : waiting
+        }
+    }
+
     /// The maximum number of waiting groups per account.
     private static let waitingGroups = 1000
 }

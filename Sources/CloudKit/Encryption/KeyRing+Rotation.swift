@@ -10,7 +10,10 @@ extension KeyRing {
     /// the owner, it also wraps the keys of records under the group's key.
     /// - Parameter roots: the names of records whose keys are to be wrapped, with the keys of all records below them.
     ///   The empty name stands for all records of the zone.
-    func rotateAndDistributeKeys(_ name: GroupName, roots: [String]) async throws(KeyFailure) {
+    /// - Parameter accepted: the user record name of an account that a person has accepted; nil for none.
+    func rotateAndDistributeKeys(
+        _ name: GroupName, roots: [String], accepted: String? = nil
+    ) async throws(KeyFailure) {
         var (wrapsRecords, hasLeft) = (false, false)
         var settled: Int64?
         for attempt in 1...Self.rotationAttempts {
@@ -22,7 +25,9 @@ extension KeyRing {
             let device = try await device()
             let isShared = answer.isShared || !name.group.isEmpty || roots == [""]
             (wrapsRecords, hasLeft) = (!answer.records.isEmpty, answer.hasLeft)
-            guard var request = try request(name, answer, keys, isShared: isShared, device) else { break }
+            let coverage = coverage(
+                answer, keys, isOwn: name.zone.owner == nil, accepted: accepted, device)
+            guard var request = try request(name, answer, keys, coverage, isShared: isShared, device) else { break }
             if wrapsRecords || hasLeft {
                 // The group is reported as up to date only once the keys of the records are wrapped.
                 settled = request.settled
@@ -38,7 +43,11 @@ extension KeyRing {
             }
             _ = try await opened(after, name)
             // If another device has stored its key first, this device continues with that key.
-            if request.key == nil || after.group.last == request.key { break }
+            if request.key == nil || after.group.last == request.key,
+                request.participants == nil || after.participants == request.participants
+            {
+                break
+            }
         }
         if wrapsRecords { try await wrapKeys(below: roots, for: name) }
         if hasLeft { try await wrapKeysOfLeft(in: name.zone) }
@@ -52,11 +61,12 @@ extension KeyRing {
 
     /// Returns the request to the service; nil if there is nothing to send.
     private func request(
-        _ name: GroupName, _ answer: KeysResponse, _ keys: GroupKeys, isShared: Bool, _ device: DeviceIdentity
+        _ name: GroupName, _ answer: KeysResponse, _ keys: GroupKeys, _ coverage: Coverage, isShared: Bool,
+        _ device: DeviceIdentity
     ) throws(KeyFailure) -> PutGroupKeyRequest? {
         let place = GroupPlace(zone: place(of: name.zone, device), group: name.group)
         let owner = try owner(of: name.zone, answer, device)
-        let lists = listsOfMembers(name, answer, device)
+        let lists = listsOfMembers(name, answer, coverage, device)
         let isWaiting = answer.members.contains { !$0.entries.isEmpty && lists[$0.userRecordName] == nil }
         var request = PutGroupKeyRequest(
             zoneID: name.zone.zoneID, group: name.group,
@@ -84,20 +94,29 @@ extension KeyRing {
                 let box = GroupKeys.box(key, version: version, for: list.accountKey, of: place, by: device)
             else { continue }
             request.boxes.append(GroupBox(userRecordName: member.userRecordName, key: box))
+            device.kept?.endWaiting(KeptKeys.WaitingGroup(name), of: member.userRecordName)
+        }
+        if answer.isShared {
+            request.participants = nextList(
+                coverage, keys, first: request.key, isOwn: isOwn, ownersAccountKey: owner.accountKey, place, device)
         }
         if isShared, let identity = owner.hashes.first {
-            addLinks(to: &request, answer, keys, key, version, place, identity)
+            addLinks(to: &request, answer, coverage, keys, key, version, place, identity)
         }
         return request.isEmpty ? nil : request
     }
 
-    /// Returns the members' lists of devices. A member whose list differs from the pinned list waits for a person's
-    /// decision. The other members do not wait.
+    /// Returns the lists of devices of the members that get the key. An unsigned member, or one whose list differs from
+    /// the pinned list, waits for a person's decision. The other members do not wait.
     private func listsOfMembers(
-        _ name: GroupName, _ answer: KeysResponse, _ device: DeviceIdentity
+        _ name: GroupName, _ answer: KeysResponse, _ coverage: Coverage, _ device: DeviceIdentity
     ) -> [String: DeviceList] {
         var lists: [String: DeviceList] = [:]
         for member in answer.members where !member.entries.isEmpty {
+            guard coverage.covers(member) else {
+                noteUnsigned(member, of: name, device)
+                continue
+            }
             do throws(KeyFailure) {
                 lists[member.userRecordName] = try list(of: member.userRecordName, member.entries, device)
             } catch {
@@ -116,16 +135,18 @@ extension KeyRing {
     /// Adds secrets to URLs that have none under this version of the key. If an account may join by an existing link,
     /// the key is wrapped under the secret of that link too.
     private func addLinks(
-        to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ keys: GroupKeys, _ key: SealKey,
-        _ version: Int64, _ place: GroupPlace, _ identity: [UInt8]
+        to request: inout PutGroupKeyRequest, _ answer: KeysResponse, _ coverage: Coverage, _ keys: GroupKeys,
+        _ key: SealKey, _ version: Int64, _ place: GroupPlace, _ identity: [UInt8]
     ) {
-        if answer.link?.version != version || answer.wantsLink {
+        let covered = answer.members.filter(coverage.covers)
+        let wantsLink = answer.wantsLink && (coverage.isOpen || covered.contains(where: \.recipient.isEmpty))
+        if answer.link?.version != version || wantsLink {
             let known = answer.link.flatMap { $0.version == version ? ShareLink($0, keys, of: place) : nil }
             let link = known ?? ShareLink(secret: .random(), owner: identity)
             request.link = link.wrapped(key, version: version, of: place)
         }
         let present = Set(answer.oneTimeLinks.filter { $0.link.version == version }.map(\.participantID))
-        for id in answer.members.compactMap(\.oneTimeID) where !present.contains(id) {
+        for id in covered.compactMap(\.oneTimeID) where !present.contains(id) {
             let link = ShareLink(secret: .random(), owner: identity)
             request.oneTimeLinks.append(
                 OneTimeLink(

@@ -43,7 +43,7 @@ actor KeyRing {
     private var identity: Task<Result<DeviceIdentity, KeyFailure>, Never>?
     /// Whether the service has keys of the account but this device is not approved.
     private(set) var isUnapproved = false
-    private var groups: [GroupName: GroupKeys] = [:]
+    private(set) var groups: [GroupName: GroupKeys] = [:]
     /// The pins of other accounts' device lists, by user record name. Device lists are append-only.
     private var pins: [String: KeptKeys.Pin] = [:]
     /// The groups whose keys wrap the keys of records, as far as the service has named them. This cache has two halves,
@@ -173,9 +173,17 @@ actor KeyRing {
         return true
     }
 
+    /// Notes that the key of a group is delivered once a person has accepted an account.
     func note(_ name: GroupName, waitsFor user: String, _ device: DeviceIdentity) {
-        device.kept?.keepWaiting(
-            KeptKeys.WaitingGroup(zoneName: name.zone.name, owner: name.zone.owner, group: name.group), of: user)
+        device.kept?.keepWaiting(KeptKeys.WaitingGroup(name), of: user)
+    }
+
+    /// Notes an unsigned member of a share, with the list of devices that the service shows.
+    func noteUnsigned(_ member: KeysResponse.Member, of name: GroupName, _ device: DeviceIdentity) {
+        let place = KeyPlace(container: container, environment: environment, owner: member.userRecordName)
+        guard let pin = DeviceList(member.entries, in: place).flatMap(KeptKeys.Pin.init) else { return }
+        device.kept?.keepWaiting(pin, of: member.userRecordName)
+        note(name, waitsFor: member.userRecordName, device)
     }
 
     func place(of zone: KeyZone, _ device: DeviceIdentity) -> ZonePlace {

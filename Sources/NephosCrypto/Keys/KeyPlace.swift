@@ -116,6 +116,9 @@ package struct GroupPlace: Hashable, Sendable {
         return context
     }
 
+    /// Returns the context of the signed list of the share's participants (`ParticipantList`).
+    package func participantsContext() -> SealContext { context("nephos.participants") }
+
     /// Returns the bytes of a group's key that are signed.
     /// - Parameters:
     ///   - previous: the wrapped key of the previous version; empty in the first version, and in a box for another

@@ -326,6 +326,9 @@ package enum Limits {
     static let wrappedLinkSize = 1 + 72 + 64
     /// The number of bytes of the key of an asset's file that is wrapped under its record's key.
     static let wrappedAssetKeySize = sealedValueOverhead + 32
+    /// The maximum number of bytes of a participant's identifier in a signed list, and of the list.
+    static let participantIDLength = 255
+    static let participantListSize = 64 << 10
     /// The maximum number of keys per record.
     static let keysPerRecord = 64
     /// The maximum number of versions per zone key.

@@ -22,6 +22,7 @@ struct KeyLookup {
         let state = try GroupState.read(group, zone.key, reader)
         response.attention = state.attention
         response.isStale = state.stale > 0 && state.stale == response.group.last?.version
+        if request.wantsGroup { try addParticipants(group, to: &response) }
         if request.wantsMembers, let share = try share(of: group) {
             response.isShared = true
             response.wantsLink = try response.link?.key.isEmpty == true && OpenInvitations.exist(in: share, reader)
@@ -96,20 +97,28 @@ struct KeyLookup {
         // Participants control the sizes of their device lists, so the total size is bounded.
         var room = Limits.keyListsSize
         for row in try reader.participants(share: share.id)
-        where row.isParticipant && row.permission(in: share) != .none && room > 0 {
+        where row.isParticipant && row.permission(in: share) != .none {
             var member = KeysResponse.Member(userRecordName: "", entries: [], recipient: [])
+            (member.participantID, member.joinedByURL) = (row.id, row.joinedByURL)
             if !row.oneTimeGUID.isEmpty, !row.hasAccepted { member.oneTimeID = row.id }
             if let account = try row.invitedAccount(reader) {
                 member.userRecordName = account.userRecordName
-                member.entries = try AccountKeys.entries(of: account, reader)
+                member.entries = room > 0 ? try AccountKeys.entries(of: account, reader) : []
                 room -= member.entries.reduce(0) { $0 + $1.count }
                 member.isAdministrator = row.role == ParticipantRole.administrator.number
                 let box = boxes.first { $0.id == KeyRow.id(version) + KeyRow.id(account.id) }
                 member.recipient = try box.map { try WrappedGroupKey(decoding: $0.body).recipient } ?? []
             }
-            if !member.entries.isEmpty || member.oneTimeID != nil { members.append(member) }
+            members.append(member)
         }
         return members
+    }
+
+    private func addParticipants(_ group: String, to response: inout KeysResponse) throws {
+        // The list of a share that ended stays: that of a new one of its name has the next number.
+        response.participants = try StoredParticipants.list(of: group, zone.key, reader)
+        response.unsigned = try StoredParticipants.unsigned(of: group, zone.key, reader).sorted()
+        response.isOpen = try share(of: group).map { $0.openPermission != .none } ?? false
     }
 
     /// Adds a record to the response if one of its keys is not wrapped for the group.

@@ -19,7 +19,8 @@ struct KeyMove {
 ///   owner's lacks it;
 /// - values that are already stored may be sent again unchanged;
 /// - the save of a record that enters a share brings the record's keys wrapped for the share, and the save of a record
-///   that leaves a share brings them wrapped for the zone, as far as the commit reaches.
+///   that leaves a share brings them wrapped for the zone, as far as the commit reaches;
+/// - the save of a share that gives access to it signs to whom (`ParticipantList`).
 ///
 /// Violations are refused with `needsKeys`; our library then wraps the keys and retries. Other clients have no keys, so
 /// the records that they move are noted for the owner's library (`GroupState`).
@@ -48,9 +49,11 @@ struct KeyPlan {
         self.group = group
     }
 
-    /// - Parameter moves: the groups that moved records enter and leave, by record name.
+    /// - Parameters:
+    ///   - moves: the groups that moved records enter and leave, by record name.
+    ///   - toSign: the names of the shares whose save gives access, and does not sign to whom.
     mutating func refuse(
-        _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>
+        _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>, toSign: Set<String>
     ) throws {
         let lacking = try groupsWithoutKeys(moves, newShares)
         for (index, decision) in decisions.enumerated() {
@@ -60,6 +63,11 @@ struct KeyPlan {
                 let group =
                     moves[save.row.name]?.group ?? (newShares.contains(save.row.name) ? save.row.name : nil)
                 if let group, lacking.contains(group) { throw Self.needsKeys(Self.lack(of: group), group) }
+                if toSign.contains(save.row.name) {
+                    throw Self.needsKeys(
+                        "no device of the owner's, or of an administrator's that one of them named, has signed who takes"
+                            + " part in the share '\(save.row.name)'", save.row.name)
+                }
                 if save.keyUse != nil { decisions[index] = .save(save) }
             } catch let error as ServiceError {
                 decisions[index] = .refuse(error, server: nil)

@@ -34,14 +34,14 @@ struct KeyWriter {
         try checkForm(request)
         try checkRight(request, standing)
         let devices = try AccountKeys.list(of: account, caller, transaction)
+        let signed = try request.participants.map { try check($0, request, standing, devices) }
+        // If another device signed the next list first, nothing is changed.
+        if case .some(.none) = signed { return }
         guard let current = try putKey(request, standing, devices), current != 0 else { return }
         for box in request.boxes where box.key.version == current { try put(box, group, standing, devices) }
-        if standing == .administrator, request.key != nil || !request.boxes.isEmpty {
-            let entries = try AccountKeys.entries(of: account, transaction)
-            try transaction.put(
-                StoredGroupKeys.row(
-                    GroupSigner(userRecordName: account.userRecordName, entries: entries), account: account.id,
-                    of: group, zone.key))
+        if let signed = signed ?? nil { try StoredParticipants.put(signed, of: group, zone.key, in: transaction) }
+        if standing == .administrator, request.key != nil || !request.boxes.isEmpty || request.participants != nil {
+            try StoredGroupKeys.putSigner(account, of: group, zone.key, in: transaction)
         }
         try putLinks(request, current)
         try wrapRecords(request, current)
@@ -117,16 +117,10 @@ struct KeyWriter {
         }
         try checkSignature(key, group, devices)
         guard standing == .administrator else { return }
-        guard key.administrators.isEmpty,
-            let named = try StoredGroupKeys.all(of: group, zone.key, transaction).last(where: {
-                owner.knowsSigner($0.signer)
-            }
-            ),
-            let identity = devices.hashes.first, named.administrators.contains(identity)
-        else {
-            throw ServiceError.shareRefusal(
-                "no device of the owner's has named this administrator for the group's key yet")
+        guard key.administrators.isEmpty else {
+            throw ServiceError.shareRefusal("only a device of the owner's names administrators")
         }
+        try StoredGroupKeys.checkNamed(devices, of: group, zone.key, owner, transaction)
     }
 
     /// Whether the owner signs the current version again to name other administrators. This is allowed while no other
@@ -148,11 +142,14 @@ struct KeyWriter {
         else { throw ServiceError.unlistedDevice }
     }
 
-    private func signedBytes(_ key: WrappedGroupKey, _ group: String) -> [UInt8] {
+    private func place(of group: String) -> GroupPlace {
         let owner = zone.shared?.owner ?? account
-        let place = GroupPlace(
+        return GroupPlace(
             zone: ZonePlace(account: caller.keyPlace(of: owner), zoneName: zone.name), group: group)
-        return place.signedBytes(
+    }
+
+    private func signedBytes(_ key: WrappedGroupKey, _ group: String) -> [UInt8] {
+        place(of: group).signedBytes(
             version: key.version, recipient: key.recipient, box: key.box, previous: key.previous,
             administrators: key.administrators)
     }
@@ -160,6 +157,24 @@ struct KeyWriter {
     private func ownersDevices() throws -> DeviceList {
         guard let owner = zone.shared?.owner else { throw ServiceError.internalError }
         return try AccountKeys.list(of: owner, caller, transaction)
+    }
+
+    // MARK: Who takes part
+
+    /// Returns the signed list of participants; nil if another device signed the next one first, or if the share has
+    /// changed since. The list names only participants of now, whose identifiers the service made or took with a list.
+    private func check(
+        _ bytes: [UInt8], _ request: PutGroupKeyRequest, _ standing: KeyStanding, _ devices: DeviceList
+    ) throws -> SignedParticipants? {
+        guard let share = try share(of: request.group) else { return nil }
+        let check = ParticipantListCheck(
+            group: place(of: request.group), zone: zone.key, standing: standing, devices: devices,
+            owner: standing == .owner ? devices : try ownersDevices(), reader: transaction)
+        guard let signed = try check.check(bytes, first: request.key) else { return nil }
+        let present = Set(try transaction.participants(share: share.id).filter(\.isParticipant).map(\.id))
+        guard signed.list.participants.isSubset(of: present), !signed.list.isOpen || share.openPermission != .none
+        else { return nil }
+        return signed
     }
 
     // MARK: The key for other accounts
@@ -195,8 +210,9 @@ struct KeyWriter {
     /// nil. Such an account enrolled its first device while the key was being made.
     func shareWithMembersLeftOut(of group: String) throws -> ShareRow? {
         guard let share = try share(of: group) else { return nil }
+        let unsigned = try StoredParticipants.unsigned(of: group, zone.key, transaction)
         for row in try transaction.participants(share: share.id)
-        where row.isParticipant && row.hasAccepted && row.permission(in: share) != .none {
+        where row.isParticipant && row.hasAccepted && row.mayHaveKey(of: share, unsigned) {
             if let account = try row.invitedAccount(transaction),
                 try KeyAttention.lacksKey(account, share, caller, transaction)
             {
@@ -254,7 +270,8 @@ struct KeyWriter {
                 throw .shareRefusal("only the owner of records gives them keys")
             }
         case .participant, .outsider:
-            guard standing == .participant, request.key == nil, request.link == nil, request.oneTimeLinks.isEmpty,
+            guard standing == .participant, request.key == nil, request.participants == nil, request.link == nil,
+                request.oneTimeLinks.isEmpty,
                 request.records.isEmpty, request.settled == nil, request.boxes.allSatisfy(\.userRecordName.isEmpty),
                 request.boxes.count <= 1
             else { throw .shareRefusal("only the owner of what is shared, and administrators, hand its keys over") }

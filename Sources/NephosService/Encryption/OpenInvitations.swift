@@ -8,8 +8,10 @@ enum OpenInvitations {
     /// Whether the share is public, or an invited account does not have its key yet. Invitations by one-time URL do not
     /// count, because these URLs have their own secrets.
     static func exist(in share: ShareRow, _ reader: StorageReader) throws -> Bool {
-        if share.openPermission != .none { return true }
         let group = StoredGroupKeys.group(of: share)
+        // An unsigned participant waits for a person, and gets no key by the URL.
+        let unsigned = try StoredParticipants.unsigned(of: group, share.zone, reader)
+        if share.openPermission != .none, !unsigned.contains(StoredParticipants.everyone) { return true }
         let version = KeyRow.id(try StoredGroupKeys.currentVersion(of: group, share.zone, reader))
         let served = Set(
             try reader.keys(zone: share.zone, kind: .groupBox, subject: group).map(\.id).filter {
@@ -17,7 +19,7 @@ enum OpenInvitations {
             }
         )
         return try reader.participants(share: share.id).contains { row in
-            guard row.isParticipant, row.permission(in: share) != .none, row.oneTimeGUID.isEmpty || row.hasAccepted
+            guard row.mayHaveKey(of: share, unsigned), row.oneTimeGUID.isEmpty || row.hasAccepted
             else { return false }
             guard let account = try row.invitedAccount(reader) else { return true }
             return !served.contains(version + KeyRow.id(account.id))

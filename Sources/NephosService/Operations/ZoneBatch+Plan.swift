@@ -46,6 +46,7 @@ extension ZoneBatch {
         if isAtomic { decisions = AtomicBatch.settle(decisions) }
         var sharePlan = try decided.sharing?.finish(&decisions) ?? .none
         sharePlan.keyAttention = decided.keyAttention
+        sharePlan.marksUnsigned = decided.draft.schema.hasSealedFields
         let deletesSomething = decisions.contains { if case .delete = $0 { true } else { false } }
         let deletion = (deletesSomething ? decided.deletion : nil) ?? PlannedDeletion()
         return try ModifyPlan(
@@ -154,13 +155,13 @@ extension ZoneBatch {
         _ decisions: inout [ItemDecision], _ sharing: SharePlanner?, _ schema: Schema, _ attention: inout Set<String>
     ) throws {
         var moves: [String: KeyMove] = [:]
-        var newShares: Set<String> = []
+        var (newShares, toSign): (Set<String>, Set<String>) = ([], [])
         if let sharing, schema.hasSealedFields {
             moves = try sharing.recordsThatMove()
-            newShares = sharing.newShares
+            (newShares, toSign) = (sharing.newShares, sharing.sharesToSign)
         }
         let hasUse = decisions.contains { if case .save(let save) = $0 { save.keyUse != nil } else { false } }
-        guard hasUse || !moves.isEmpty || !newShares.isEmpty else { return }
+        guard hasUse || !moves.isEmpty || !newShares.isEmpty || !toSign.isEmpty else { return }
         var plan = KeyPlan(
             zone: zone.key, reader, knowsKeys: knowsKeys,
             ownersAccountKey: { [caller, reader] in
@@ -168,7 +169,7 @@ extension ZoneBatch {
                 return try AccountKeys.list(of: account, caller, reader).accountKey
             }
         ) { try sharing?.keyGroup(of: $0) ?? "" }
-        try plan.refuse(&decisions, moves: moves, newShares: newShares)
+        try plan.refuse(&decisions, moves: moves, newShares: newShares, toSign: toSign)
         attention = plan.attention.union(schema.hasSealedFields ? try sharing?.movedShares() ?? [] : [])
     }
 }

@@ -9,6 +9,7 @@ enum ShareMembers {
         in transaction: StorageTransaction
     ) throws {
         try transaction.removeParticipant(share: share.id, id: row.id)
+        try StoredParticipants.unmark(row.id, of: StoredGroupKeys.group(of: share), share.zone, in: transaction)
         guard row.account != 0, row.isParticipant, row.hasAccepted else { return }
         try end(account: row.account, share, at: sequence, changes, in: transaction)
     }

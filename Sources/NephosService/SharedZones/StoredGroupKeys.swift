@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -83,6 +84,18 @@ enum StoredGroupKeys {
 
     static func row(_ signer: GroupSigner, account: Int64, of group: String, _ zone: ZoneKey) -> KeyRow {
         KeyRow(zone: zone, kind: .groupSigner, subject: group, id: KeyRow.id(account), body: signer.encoded())
+    }
+
+    /// Throws if the last version that a device of the owner's signed does not name an administrator.
+    static func checkNamed(
+        _ administrator: DeviceList, of group: String, _ zone: ZoneKey, _ owner: DeviceList, _ reader: StorageReader
+    ) throws {
+        guard let named = try all(of: group, zone, reader).last(where: { owner.knowsSigner($0.signer) }),
+            let identity = administrator.hashes.first, named.administrators.contains(identity)
+        else {
+            throw ServiceError.shareRefusal(
+                "no device of the owner's has named this administrator for the group's key yet")
+        }
     }
 
     /// The name of the group whose key a share uses: the share's name, or the empty name of the zone's group for a

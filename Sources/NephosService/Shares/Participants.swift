@@ -1,9 +1,10 @@
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
 /// Decides how a save changes a share's participants. The client's list is a request, which is compared with the stored
 /// rows. The list can invite and remove participants, and change permissions and the roles of private users.
-/// Acceptance, the owner, identifiers and dates can only be changed by the service.
+/// Acceptance, the owner and dates can only be changed by the service, and identifiers only with a signed list.
 struct Participants {
     /// The caller that edits the share: the owner, or an administrator with this row.
     enum Editor {
@@ -19,6 +20,15 @@ struct Participants {
         var share: ShareRow
         var written: [ShareParticipantRow] = []
         var removed: [ShareParticipantRow] = []
+        /// The former identifiers of written rows that take the identifier of a signed list.
+        var renamed: [String] = []
+        /// The list of participants that the save signs; nil if it signs none.
+        var signed: SignedParticipants?
+        /// The identifiers of the participants that gain access; `StoredParticipants.everyone` if everyone with the URL
+        /// does.
+        var gains: Set<String> = []
+        /// Whether the caller knows keys, and has to sign who takes part.
+        var lacksSignature = false
     }
 
     /// A participant that a request lists, with the participant's account if the service knows it. An account with two
@@ -36,6 +46,8 @@ struct Participants {
     var owner: Int64
     let makeID: () -> String
     let makeGUID: () -> String
+    /// The list of participants that the save signs. Its identifiers become those of the participants that it names.
+    var signed: SignedParticipants?
 
     /// The change of the share that a request makes.
     /// - Parameters:
@@ -75,9 +87,10 @@ struct Participants {
                 named.insert(try invite(wish, &rows, &change))
                 continue
             }
-            named.insert(rows[index].id)
-            let updated = try update(rows[index], wish)
+            let updated = try update(rows[index], wish, others: rows)
+            named.insert(updated.id)
             if updated != rows[index] {
+                if updated.id != rows[index].id { change.renamed.append(rows[index].id) }
                 rows[index] = updated
                 change.written.append(updated)
             }
@@ -87,8 +100,20 @@ struct Participants {
         }
     }
 
-    private func update(_ row: ShareParticipantRow, _ wish: Wish) throws(ServiceError) -> ShareParticipantRow {
+    /// Returns the identifier of a participant in the signed list, unless another row has it; nil without such a list.
+    /// No other request chooses an identifier, so none gives a signed one to another account.
+    private func signedID(of wish: Wish, _ rows: [ShareParticipantRow]) -> String? {
+        guard let id = wish.dictionary.participantID, signed?.list.participants.contains(id) == true,
+            !rows.contains(where: { $0.id == id })
+        else { return nil }
+        return id
+    }
+
+    private func update(
+        _ row: ShareParticipantRow, _ wish: Wish, others: [ShareParticipantRow]
+    ) throws(ServiceError) -> ShareParticipantRow {
         var updated = row
+        if signed?.list.participants.contains(row.id) == false { updated.id = signedID(of: wish, others) ?? row.id }
         let isPublic = ParticipantRole(number: row.role) == .publicUser
         if let permission = wish.dictionary.permission, permission != .unknown, !isPublic {
             updated.permission = permission.number
@@ -120,7 +145,8 @@ struct Participants {
         }
         let permission = wanted.permission ?? .readOnly
         var row = ShareParticipantRow(
-            share: share.id, id: makeID(), account: wish.account?.id ?? 0, address: wish.address,
+            share: share.id, id: signedID(of: wish, rows) ?? makeID(), account: wish.account?.id ?? 0,
+            address: wish.address,
             role: (wanted.role == .administrator ? ParticipantRole.administrator : .privateUser).number,
             permission: (permission == .unknown ? .readOnly : permission).number,
             status: AcceptanceStatus.pending.number, addedAt: now + Int64(change.written.count),
@@ -184,6 +210,20 @@ struct Participants {
                 status: AcceptanceStatus.removed.number, addedAt: now)
             rows.append(refused)
             change.written.append(refused)
+        }
+    }
+}
+
+extension Participants.Change {
+    /// Notes the participants that have access after the change, and had none before.
+    mutating func noteGains(_ rows: [ShareParticipantRow], before share: ShareRow) {
+        let former = Set(rows.filter { $0.isParticipant && $0.permission(in: share) != .none }.map(\.id))
+        gains = Set(
+            written.filter {
+                $0.isParticipant && !$0.joinedByURL && $0.permission(in: self.share) != .none && !former.contains($0.id)
+            }.map(\.id))
+        if self.share.openPermission != .none, share.openPermission == .none {
+            gains.insert(StoredParticipants.everyone)
         }
     }
 }

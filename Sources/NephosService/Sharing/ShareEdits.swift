@@ -167,15 +167,36 @@ struct ShareEdits {
     ) throws -> Participants.Change {
         let participants = Participants(
             share: share, rows: rows, editor: editor, now: batch.merge.now, owner: shares.zone.owner.rawValue,
-            makeID: batch.environment.makeUUID, makeGUID: batch.makeShortGUID)
+            makeID: batch.environment.makeUUID, makeGUID: batch.makeShortGUID,
+            signed: try batch.signedParticipants(request.signedParticipants, of: share))
         func wishes(_ identities: [UserIdentityDictionary]?) throws -> [Participants.Wish]? {
             try identities?.map { try wish(ParticipantDictionary(userIdentity: $0)) }
         }
-        let change = try participants.change(
+        var change = try participants.change(
             request, try request.participants?.map { try wish($0) }, requesters: try wishes(request.requesters),
             blocked: try wishes(request.blocked))
         try countInvitations(change, rows)
+        change.signed = participants.signed
+        change.noteGains(rows, before: share)
+        if batch.knowsKeys, change.signed == nil {
+            change.lacksSignature = try !change.gains.isEmpty || leavesUnsigned(change, rows)
+        }
         return change
+    }
+
+    /// Whether a participant that got access unsigned still has it after the change.
+    private func leavesUnsigned(_ change: Participants.Change, _ rows: [ShareParticipantRow]) throws -> Bool {
+        let unsigned = try StoredParticipants.unsigned(
+            of: StoredGroupKeys.group(of: change.share), shares.zone, reader)
+        if unsigned.isEmpty { return false }
+        let isOpen = change.share.openPermission != .none
+        let removed = Set(change.removed.map(\.id))
+        let written = Dictionary(change.written.map { ($0.id, $0) }) { $1 }
+        return isOpen && unsigned.contains(StoredParticipants.everyone)
+            || rows.contains { row in
+                unsigned.contains(row.id) && !removed.contains(row.id)
+                    && (written[row.id] ?? row).permission(in: change.share) != .none
+            }
     }
 
     /// Applies the rate limit of look-ups to new invitations, because an invitation also reveals whether an address

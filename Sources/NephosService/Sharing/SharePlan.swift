@@ -21,6 +21,8 @@ struct SharePlan {
     var zoneWide: Int64?
     /// The key groups for which the owner's library must wrap keys of encrypted values later.
     var keyAttention: Set<String> = []
+    /// Whether the container has encrypted fields, so that participants that gain access unsigned are marked.
+    var marksUnsigned = false
     /// Whether the batch may affect a share. If not, the plan writes nothing.
     var isNeeded = false
 
@@ -41,7 +43,7 @@ extension SharePlan {
             try SharedRecords.remove(tombstone, type: record.type, batch.sharedChanges, in: transaction)
         }
         for change in changes.values.sorted(by: { $0.share.id < $1.share.id }) {
-            try apply(change, at: try transaction.nextSequence(), batch.sharedChanges, in: transaction)
+            try apply(change, at: try transaction.nextSequence(), batch, in: transaction)
         }
         for share in ended {
             try ShareMembers.end(
@@ -80,15 +82,17 @@ extension SharePlan {
     }
 
     private func apply(
-        _ change: Participants.Change, at sequence: Int64, _ changes: SharedChanges,
-        in transaction: StorageTransaction
+        _ change: Participants.Change, at sequence: Int64, _ batch: ZoneBatch, in transaction: StorageTransaction
     ) throws {
+        let changes = batch.sharedChanges
         let former = try transaction.share(id: change.share.id)
         let isOpen = change.share.openPermission != .none
         let isClosed = !isOpen && former.map { $0.openPermission != .none } ?? false
         let isOpened = isOpen && former?.openPermission == SharePermission.none
         try transaction.put(change.share)
-        if former == nil || isClosed || isOpened || !change.removed.isEmpty || !change.written.isEmpty {
+        if former == nil || isClosed || isOpened || !change.removed.isEmpty || !change.written.isEmpty
+            || change.signed != nil
+        {
             let endsAccess =
                 isClosed || change.removed.contains(where: \.isParticipant)
                 || change.written.contains { $0.isParticipant && $0.permission(in: change.share) == .none }
@@ -98,10 +102,12 @@ extension SharePlan {
         for row in change.removed {
             try ShareMembers.remove(row, from: change.share, at: sequence, changes, in: transaction)
         }
+        for id in change.renamed { try transaction.removeParticipant(share: change.share.id, id: id) }
         for row in change.written {
             try transaction.put(row)
             try ShareMembers.updateAccess(of: row, to: change.share, at: sequence, changes, in: transaction)
         }
+        if marksUnsigned { try batch.putSigned(change, in: transaction) }
         try OpenInvitations.close(change.share, in: transaction)
     }
 }

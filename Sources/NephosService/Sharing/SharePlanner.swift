@@ -152,6 +152,9 @@ struct SharePlanner {
     /// The names of the shares that the batch creates.
     var newShares: Set<String> { Set(shares.new.keys) }
 
+    /// The names of the shares whose save has to sign who takes part.
+    var sharesToSign: Set<String> { Set(edits.changes.filter(\.value.lacksSignature).keys) }
+
     /// The names of the shares into which or out of which a background job moves records.
     func movedShares() throws -> Set<String> {
         Set(

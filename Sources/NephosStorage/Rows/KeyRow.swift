@@ -26,6 +26,11 @@ package struct KeyRow: Hashable, Sendable {
         case leftRecord = 11
         /// Marks a zone whose own key seals the values of its records.
         case perZone = 12
+        /// The last signed list of the participants of a share, which is the subject.
+        case participantList = 13
+        /// Marks a participant of a share, which is the subject, that no device has signed since a caller without keys
+        /// gave it access. The ID is the participant's; the empty ID stands for all accounts that have the share's URL.
+        case unsignedParticipant = 14
     }
 
     /// The zone. For an account's keys it is the account's owner and the zone ID 0.

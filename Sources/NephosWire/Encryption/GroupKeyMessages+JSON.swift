@@ -27,6 +27,9 @@ extension KeysResponse: CodedMessage {
         .flag("stale", \.isStale),
         .member("attention", \.attention, .int64, ifAbsent: Int64(0), omits: true),
         .flag("left", \.hasLeft),
+        .optional("participants", \.participants, .base64),
+        .member("unsigned", \.unsigned, .strings, ifAbsent: [], omits: true),
+        .flag("open", \.isOpen),
         .member("records", \.records, Record.list, ifAbsent: []),
         .flag("hasMore", \.hasMore))
 
@@ -50,7 +53,9 @@ extension KeysResponse.Member {
         .required("entries", \.entries, .listOfBase64),
         .required("recipient", \.recipient, .base64),
         .flag("administrator", \.isAdministrator),
-        .optional("oneTimeId", \.oneTimeID, .string))
+        .optional("oneTimeId", \.oneTimeID, .string),
+        .member("participantId", \.participantID, .string, ifAbsent: "", omits: true),
+        .flag("joinedByUrl", \.joinedByURL))
 }
 
 extension OneTimeLink {
@@ -73,5 +78,6 @@ extension PutGroupKeyRequest: CodedMessage {
         .optional("link", \.link, WrappedLink.codec),
         .member("oneTimeLinks", \.oneTimeLinks, OneTimeLink.list, ifAbsent: [], omits: true),
         .member("records", \.records, KeysResponse.Record.list, ifAbsent: [], omits: true),
-        .optional("settled", \.settled, .int64))
+        .optional("settled", \.settled, .int64),
+        .optional("participants", \.participants, .base64))
 }

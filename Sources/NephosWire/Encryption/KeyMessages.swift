@@ -238,16 +238,21 @@ package struct KeysResponse: Hashable, Sendable {
         package var isAdministrator: Bool
         /// The participant ID, if a one-time URL invites the member; otherwise nil.
         package var oneTimeID: String?
+        /// The participant ID. The next property is whether the member joined by the share's public URL.
+        package var participantID: String
+        package var joinedByURL: Bool
 
         package init(
             userRecordName: String, entries: [[UInt8]], recipient: [UInt8], isAdministrator: Bool = false,
-            oneTimeID: String? = nil
+            oneTimeID: String? = nil, participantID: String = "", joinedByURL: Bool = false
         ) {
             self.userRecordName = userRecordName
             self.entries = entries
             self.recipient = recipient
             self.isAdministrator = isAdministrator
             self.oneTimeID = oneTimeID
+            self.participantID = participantID
+            self.joinedByURL = joinedByURL
         }
     }
 
@@ -277,6 +282,14 @@ package struct KeysResponse: Hashable, Sendable {
     package var attention: Int64 = 0
     /// Whether some records left a share, but only that share's key wraps their keys.
     package var hasLeft = false
+    /// The last signed list of the share's participants (`ParticipantList`), for the owner and administrators; nil if
+    /// there is none.
+    package var participants: [UInt8]?
+    /// The IDs of participants whom a caller without keys gave access, and whom no device has signed since. The empty ID
+    /// stands for all accounts that have the share's URL.
+    package var unsigned: [String] = []
+    /// Whether every account that has the share's URL may join.
+    package var isOpen = false
     package var records: [Record]
     /// Whether the keys of further records have to be wrapped.
     package var hasMore = false
@@ -316,11 +329,13 @@ package struct PutGroupKeyRequest: Hashable, Sendable {
     package var records: [KeysResponse.Record]
     /// The value of `attention` that this request settles, because its keys repair the group; nil if it settles none.
     package var settled: Int64?
+    /// The next signed list of the share's participants (`ParticipantList`); nil if the request signs none.
+    package var participants: [UInt8]?
 
     package init(
         zoneID: ZoneIDDictionary?, group: String = "", key: WrappedGroupKey? = nil, boxes: [GroupBox] = [],
         link: WrappedLink? = nil, oneTimeLinks: [OneTimeLink] = [], records: [KeysResponse.Record] = [],
-        settled: Int64? = nil
+        settled: Int64? = nil, participants: [UInt8]? = nil
     ) {
         self.zoneID = zoneID
         self.group = group
@@ -330,9 +345,11 @@ package struct PutGroupKeyRequest: Hashable, Sendable {
         self.oneTimeLinks = oneTimeLinks
         self.records = records
         self.settled = settled
+        self.participants = participants
     }
 
     package var isEmpty: Bool {
         key == nil && boxes.isEmpty && link == nil && oneTimeLinks.isEmpty && records.isEmpty && settled == nil
+            && participants == nil
     }
 }

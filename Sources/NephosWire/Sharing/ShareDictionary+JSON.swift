@@ -62,6 +62,7 @@ extension ShareToModify {
             case "denyAccessRequests": deniesAccessRequests = try value.bool()
             case "requesters": requesters = try value.identities()
             case "blocked": blocked = try value.identities()
+            case "nephosParticipants": signedParticipants = try value.bytes()
             default: break
             }
         }
@@ -85,6 +86,7 @@ extension ShareToModify {
         }
         writer.identities("requesters", requesters)
         writer.identities("blocked", blocked)
+        if let signedParticipants { writer.member("nephosParticipants", base64: signedParticipants) }
     }
 }
 

@@ -58,6 +58,9 @@ package struct ShareToModify: Hashable, Sendable {
     package var deniesAccessRequests: Bool?
     package var requesters: [UserIdentityDictionary]?
     package var blocked: [UserIdentityDictionary]?
+    /// Our addition, `nephosParticipants` on the wire: the next signed list of the share's participants
+    /// (`ParticipantList`). The service then uses the request's identifiers for the participants that the list names.
+    package var signedParticipants: [UInt8]?
 
     package init(
         forRecord: Root? = nil, publicPermission: SharePermission? = nil, participants: [ParticipantDictionary]? = nil,

@@ -43,6 +43,10 @@ import Testing
             "bf067e410e28f8a3a7dfd3511645ba7e88271194e83bb7158903143ceaa2600a",
             "e26524677b5acf0f0ddec3d7dd2cfe0f09de8289457ac43311935a0c638e9651890706a11140e64ac4b84a272aac5b60",
         ].joined()
+        static let participants = [
+            "8ce93dac732d4b11ceb1c5d3f89563678fa33681bd3c4f5016ec5e970bef8f17",
+            "4df36e1aa5b982a3962f70a62adccf6b962a197fc9bfd6b123edbc0ebc8f320f",
+        ].joined()
         static let signature = [
             "f1e0b80bd7af2f3eb8bf06f8bd00f244b1ecebac50dc8a3ed0b8afe76a463d9f",
             "9764c90fd25d57b2f88851098ed392a4029e7a63129e0ab9da496f118c7db108",
@@ -77,6 +81,35 @@ import Testing
         #expect(opened.key(link, of: Self.group) == Self.shareKey)
         #expect(opened.key(link, of: Self.group, participant: "p") == nil, "a one-time URL has another context")
         #expect(ShareLink(fragment: Vector.fragment) == opened)
+    }
+
+    @Test func `the library and Python sign the same list of participants, which is the page's`() throws {
+        let (reader, device) = (try PythonReader(), try Self.device())
+        let keyID = GroupKeyID.of(box: [UInt8](hex: Vector.box))
+        let list = ParticipantList(
+            number: 1, keyID: keyID, accountKey: device.list.accountKey, isOpen: false, participants: ["bob", "ana"])
+        let signed = list.signed(by: device.signing, for: Self.group)
+        #expect(signed.count == 310 && Array(signed.suffix(64)).hex == Vector.participants)
+        let made = try reader.ask(
+            [
+                "do": "makeParticipants", "key": device.list.accountKey.hex,
+                "seed": [UInt8](Self.secrets.signingSeed).hex,
+                "number": 1, "id": keyID.hex, "open": false, "participants": ["ana", "bob"],
+            ], share: Self.share)
+        #expect(made["list"] == signed.hex)
+        let read = try reader.ask(["do": "readParticipants", "key": "", "list": signed.hex], share: Self.share)
+        #expect(read["number"] == "1" && read["id"] == keyID.hex && read["participants"] == "ana bob")
+        #expect(read["signer"] == device.signing.publicKey.hex && read["open"] == "False")
+        #expect(ParticipantList(signed, for: Self.group)?.participants == ["ana", "bob"])
+        // Each byte is signed, and the list is one of its share alone.
+        for index in [60, 200, signed.count - 70, signed.count - 1] {
+            var changed = signed
+            changed[index] ^= 1
+            #expect(ParticipantList(changed, for: Self.group) == nil)
+        }
+        let other = GroupPlace(zone: Self.group.zone, group: "list-2")
+        #expect(ParticipantList(signed, for: other) == nil)
+        #expect(ParticipantList(signed, for: GroupPlace(zone: Self.group.zone)) == nil)
     }
 
     @Test func `a Python reader opens a share's keys and its link, and reads the device list`() throws {

@@ -14,6 +14,9 @@ Reads one JSON object a line, writes one a line:
         ->  {"box": HEX, "signature": HEX}
     {"do": "readEntry", "place": {...}, "key": "", "entry": HEX}  ->  {"number": TEXT, "change": TEXT, …} or {"error": TEXT}
     {"do": "makeEntry", "place": {...}, "key": HEX, "seed": HEX, "box": HEX}  ->  {"entry": HEX}: the first one of a list
+    {"do": "makeParticipants", "place": {...}, "key": HEX, "seed": HEX, "number": N, "id": HEX, "open": BOOL,
+     "participants": [TEXT]}  ->  {"list": HEX}: the signed list of a share's participants, for the account's public key
+    {"do": "readParticipants", "place": {...}, "key": "", "list": HEX}  ->  {"number": TEXT, …} or {"error": TEXT}
 A place has container, environment, owner, zone, record and, for values, field and type, for a share's keys share.
 """
 
@@ -97,6 +100,26 @@ def read_entry(place, entry):
             "signing": signing.hex(), "box": box.hex(), "accountKey": account_key.hex(), "author": author.hex()}
 
 
+def make_participants(place, seed, account_key, count, key_id, is_open, participants):
+    signer, _ = nacl.bindings.crypto_sign_seed_keypair(seed)
+    message = group_context(
+        "nephos.participants", place, number(count), key_id, account_key, bytes([is_open]), signer, *participants)
+    return message + sign(seed, message)
+
+
+def read_participants(place, data):
+    message, signature = data[:-64], data[-64:]
+    count, key_id, account_key, is_open, signer, *participants = values_of(message)[7 if place.get("share") else 6:]
+    if message != group_context(
+            "nephos.participants", place, count, key_id, account_key, is_open, signer, *participants):
+        raise ValueError("a list of another share")
+    if participants != sorted(set(participants)):
+        raise ValueError("unsorted, or repeated")
+    verify(signature, message, signer)
+    return {"number": str(struct.unpack(">q", count)[0]), "id": key_id.hex(), "accountKey": account_key.hex(),
+            "open": str(is_open == b"\x01"), "signer": signer.hex(), "participants": " ".join(map(bytes.decode, participants))}
+
+
 def derived(key, context, nonce):
     """The key of the cipher, and the commitment."""
     both = hashlib.blake2b(context + nonce, key=key, digest_size=64).digest()
@@ -159,6 +182,12 @@ def group_answer(question, place, key):
             box = nacl.bindings.crypto_box_seal(given("content"), key)
             message = signed_bytes(place, question["version"], key, box, given("previous"))
             return {"box": box.hex(), "signature": sign(given("seed"), message).hex()}
+        case "makeParticipants":
+            return {"list": make_participants(
+                place, given("seed"), key, question["number"], given("id"), question["open"],
+                sorted(question["participants"], key=str.encode)).hex()}
+        case "readParticipants":
+            return read_participants(place, given("list"))
         case "readEntry":
             return read_entry(place, given("entry"))
         case "makeEntry":

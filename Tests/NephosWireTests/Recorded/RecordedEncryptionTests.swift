@@ -214,6 +214,7 @@ struct RecordedEncryptionTests {
         var member = KeysResponse.Member(userRecordName: "_b", entries: [[3]], recipient: [4])
         member.isAdministrator = true
         member.oneTimeID = "once"
+        (member.participantID, member.joinedByURL) = ("p", true)
         answer.members = [member, KeysResponse.Member(userRecordName: "", entries: [], recipient: [])]
         answer.isPerZone = true
         answer.isShared = true
@@ -221,6 +222,7 @@ struct RecordedEncryptionTests {
         answer.isStale = true
         answer.attention = 4
         answer.hasLeft = true
+        (answer.participants, answer.unsigned, answer.isOpen) = ([5], ["p"], true)
         answer.hasMore = true
         try expectRecorded(
             small: KeysResponse(), #"{"group":[],"records":[]}"#, full: answer,
@@ -231,9 +233,10 @@ struct RecordedEncryptionTests {
             "CA=="]}],"link":{"version":2,"key":"AQ==","secret":"Ag=="},"oneTimeLinks":[{"participantId":"p",\#
             "link":{"version":2,"key":"AQ==","secret":"Ag=="}}],"signers":[{"userRecordName":"_a",\#
             "entries":["AQ=="]}],"ownerEntries":["AQ==","Ag=="],"members":[{"userRecordName":"_b",\#
-            "entries":["Aw=="],"recipient":"BA==","administrator":true,"oneTimeId":"once"},\#
+            "entries":["Aw=="],"recipient":"BA==","administrator":true,"oneTimeId":"once","participantId":"p",\#
+            "joinedByUrl":true},\#
             {"userRecordName":"","entries":[],"recipient":""}],"perZone":true,"shared":true,"wantsLink":true,\#
-            "stale":true,"attention":4,"left":true,"records":[{"recordName":"A","keys":[{"id":"AQ==",\#
+            "stale":true,"attention":4,"left":true,"participants":"BQ==","unsigned":["p"],"open":true,"records":[{"recordName":"A","keys":[{"id":"AQ==",\#
             "version":1,"wrapped":"Ag=="}]}],"hasMore":true}
             """#,
             malformed: #"""
@@ -270,8 +273,8 @@ struct RecordedEncryptionTests {
                 link.key, link.secret, oneTimeLinks[0].link.key {}: expected a base64 string, found an object
                 oneTimeLinks[0].link.secret, signers[0].entries[0] {}: expected a base64 string, found an object
                 ownerEntries[0], members[0].entries[0] {}: expected a base64 string, found an object
-                members[0].recipient, records[0].keys[0].id {}: expected a base64 string, found an object
-                records[0].keys[0].wrapped {}: expected a base64 string, found an object
+                members[0].recipient, participants {}: expected a base64 string, found an object
+                records[0].keys[0].id, records[0].keys[0].wrapped {}: expected a base64 string, found an object
                 group[0].recipient, group[0].box "?": expected a base64 string, found the string "?"
                 group[0].previous, group[0].signer "?": expected a base64 string, found the string "?"
                 group[0].signature, group[0].administrators[0] "?": expected a base64 string, found the string "?"
@@ -283,7 +286,7 @@ struct RecordedEncryptionTests {
                 oneTimeLinks[0].link.secret "?": expected a base64 string, found the string "?"
                 signers[0].entries[0], ownerEntries[0] "?": expected a base64 string, found the string "?"
                 members[0].entries[0], members[0].recipient "?": expected a base64 string, found the string "?"
-                records[0].keys[0].id "?": expected a base64 string, found the string "?"
+                participants, records[0].keys[0].id "?": expected a base64 string, found the string "?"
                 records[0].keys[0].wrapped "?": expected a base64 string, found the string "?"
                 group[0].administrators, boxes[0].administrators 5: expected an array, found the number 5
                 signers[0].entries, ownerEntries, members[0].entries 5: expected an array, found the number 5
@@ -296,13 +299,16 @@ struct RecordedEncryptionTests {
                 members[0].userRecordName, records[0].recordName missing or null: expected a string, found nothing
                 oneTimeLinks[0].participantId, signers[0].userRecordName {}: expected a string, found an object
                 members[0].userRecordName, members[0].oneTimeId {}: expected a string, found an object
+                members[0].participantId, unsigned[0] {}: expected a string, found an object
+                unsigned[0] null: expected a string, found null
+                unsigned 5: expected an array of strings, found the number 5
                 records[0].recordName {}: expected a string, found an object
                 oneTimeLinks[0].link missing or null: expected a link, found nothing
                 signers 5: expected an array of signers, found the number 5
                 signers[0].entries, members[0].entries missing or null: expected an array, found nothing
                 members 5: expected an array of members, found the number 5
-                members[0].administrator, perZone, shared, wantsLink {}: expected true or false, found an object
-                stale, left, hasMore {}: expected true or false, found an object
+                members[0].administrator, members[0].joinedByUrl {}: expected true or false, found an object
+                perZone, shared, wantsLink, stale, left, open, hasMore {}: expected true or false, found an object
                 records 5: expected an array of records, found the number 5
                 records[0].keys missing or null: expected an array of keys, found nothing
                 """#)
@@ -312,7 +318,7 @@ struct RecordedEncryptionTests {
         var request = PutGroupKeyRequest(
             zoneID: Samples.zoneID, group: "share", key: Samples.groupKey,
             boxes: [GroupBox(userRecordName: "_b", key: Samples.groupKey)], link: Samples.link, records: recordKeys,
-            settled: 4)
+            settled: 4, participants: [5])
         request.oneTimeLinks = [Samples.oneTimeLink]
         try expectRecorded(
             small: PutGroupKeyRequest(zoneID: nil), #"{}"#, full: request,
@@ -323,7 +329,8 @@ struct RecordedEncryptionTests {
             "recipient":"AQ==","box":"AgM=","previous":"BA==","signer":"BQ==","signature":"Bg==",\#
             "administrators":["Bw==","CA=="]}}],"link":{"version":2,"key":"AQ==","secret":"Ag=="},\#
             "oneTimeLinks":[{"participantId":"p","link":{"version":2,"key":"AQ==","secret":"Ag=="}}],\#
-            "records":[{"recordName":"A","keys":[{"id":"AQ==","version":1,"wrapped":"Ag=="}]}],"settled":4}
+            "records":[{"recordName":"A","keys":[{"id":"AQ==","version":1,"wrapped":"Ag=="}]}],"settled":4,\#
+            "participants":"BQ=="}
             """#,
             malformed: #"""
                 []: expected an object, found an array
@@ -360,7 +367,7 @@ struct RecordedEncryptionTests {
                 boxes[0].key.administrators[0], link.key {}: expected a base64 string, found an object
                 link.secret, oneTimeLinks[0].link.key {}: expected a base64 string, found an object
                 oneTimeLinks[0].link.secret, records[0].keys[0].id {}: expected a base64 string, found an object
-                records[0].keys[0].wrapped {}: expected a base64 string, found an object
+                records[0].keys[0].wrapped, participants {}: expected a base64 string, found an object
                 key.recipient, key.box, key.previous "?": expected a base64 string, found the string "?"
                 key.signer, key.signature "?": expected a base64 string, found the string "?"
                 key.administrators[0], boxes[0].key.recipient "?": expected a base64 string, found the string "?"
@@ -370,7 +377,7 @@ struct RecordedEncryptionTests {
                 link.secret, oneTimeLinks[0].link.key "?": expected a base64 string, found the string "?"
                 oneTimeLinks[0].link.secret "?": expected a base64 string, found the string "?"
                 records[0].keys[0].id "?": expected a base64 string, found the string "?"
-                records[0].keys[0].wrapped "?": expected a base64 string, found the string "?"
+                records[0].keys[0].wrapped, participants "?": expected a base64 string, found the string "?"
                 key.administrators, boxes[0].key.administrators 5: expected an array, found the number 5
                 key.administrators[0], boxes[0].key.administrators[0] null: expected a base64 string, found null
                 boxes, records[0].keys 5: expected an array of keys, found the number 5

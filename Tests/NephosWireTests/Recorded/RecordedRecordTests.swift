@@ -9,12 +9,13 @@ struct RecordedRecordTests {
             fields: Samples.fields, parent: .set(Samples.reference), createShortGUID: true)
         record.keys = [Samples.recordKey]
         record.keep = ["image"]
-        let share = RecordToModify(
+        var share = RecordToModify(
             recordName: "share", recordType: RecordDictionary.shareType, parent: .clear,
             share: ShareToModify(
                 forRecord: ShareToModify.Root(recordName: "root", recordChangeTag: "2"), publicPermission: .readOnly,
                 participants: [Samples.participant], deniesAccessRequests: true, requesters: [Samples.identity],
                 blocked: [Samples.identity]))
+        share.share?.signedParticipants = [5]
         var request = ModifyRecordsRequest(
             operations: [
                 RecordOperation(
@@ -46,7 +47,7 @@ struct RecordedRecordTests {
             "nameComponents":{"givenName":"Bo","familyName":"Berg"},"nephosHasAccount":true}],\#
             "blocked":[{"userRecordName":"_b","lookupInfo":{"emailAddress":"b@example.com","phoneNumber":"+1",\#
             "userRecordName":"_b"},"nameComponents":{"givenName":"Bo","familyName":"Berg"},\#
-            "nephosHasAccount":true}]}}],"zoneID":{"zoneName":"Gallery","ownerRecordName":"_owner"},\#
+            "nephosHasAccount":true}],"nephosParticipants":"BQ=="}}],"zoneID":{"zoneName":"Gallery","ownerRecordName":"_owner"},\#
             "desiredKeys":["year"],"numbersAsStrings":true,"atomic":false,"nephosServerRecord":true,\#
             "nephosLacksKeys":true,"clientChangeToken":"QUJD","nephosRequestKey":"key-1"}
             """#,
