@@ -156,13 +156,24 @@ public final class LocalCloud: Sendable {
         inContainer identifier: String = LocalCloud.defaultContainerIdentifier,
         environment: CloudKitEnvironment.Name = .development
     ) async throws {
+        _ = try await removeZones(
+            named: zoneIDs?.map(\.zoneName), ofAccount: account, reason: reason, inContainer: identifier,
+            environment: environment)
+    }
+
+    /// Deletes zones as `removeZones` does.
+    /// - Returns: the names of the deleted zones.
+    package func removeZones(
+        named names: [String]?, ofAccount account: String, reason: CKDatabase.DatabaseChange.Deletion.Reason,
+        inContainer identifier: String = LocalCloud.defaultContainerIdentifier,
+        environment: CloudKitEnvironment.Name = .development
+    ) async throws -> [String] {
         let context = RequestContext(
             container: identifier, environment: environment == .production ? .production : .development,
             scope: .private, account: account,
             requestID: UUID().uuidString)
         do throws(ServiceError) {
-            _ = try await service.removeZones(
-                named: zoneIDs?.map(\.zoneName), reason: .init(reason), context)
+            return try await service.removeZones(named: names, reason: .init(reason), context)
         } catch {
             throw CKError(CKError.Code(rawValue: error.clientCode.rawValue) ?? .internalError)
         }

@@ -10,6 +10,8 @@ package protocol DeviceDoor: Sendable {
     /// Notes how a request ended that was admitted.
     /// - Parameter outcome: the code of the error; nil for an answer.
     func answered(_ request: String, _ outcome: String?)
+    /// Runs the library's tasks of the device.
+    var libraryExecutor: any SimulatedExecutor { get }
 }
 
 /// An app on a device of a test, from its launch to its end.

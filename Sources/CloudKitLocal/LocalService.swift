@@ -33,6 +33,7 @@ final class LocalService: CloudService {
     }
 
     let keyStore: any DeviceKeyStore
+    var simulatedExecutor: (any SimulatedExecutor)? { device?.door?.libraryExecutor }
     var refusesAdditions: Bool { cloud.service.refusesAdditions }
     var hasAccount: Bool { account != nil }
     var environmentName: CloudKitEnvironment.Name { environment }

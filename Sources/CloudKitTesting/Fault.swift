@@ -82,6 +82,8 @@ public final class Fault: Sendable, CustomStringConvertible {
     /// What is wrong with it at the end of a test.
     func problem(seed: UInt64) -> CloudProblem? {
         guard let entry, entry.happened == 0 else { return nil }
+        // A probability may spare every request that matches.
+        if case .probability = rule.occurrence, entry.matches > 0 { return nil }
         var text = "The fault `\(rule)` never happened: "
         if let problem = rule.problem {
             text += problem + "."

@@ -395,6 +395,22 @@ import Testing
         #expect(try await outcomes(2) != first)
     }
 
+    @Test func `a probability may spare every request, and fails a test of which none matches`() async throws {
+        try await withCloud { cloud in
+            cloud.fail(.save, .probability(1e-9), with: .networkFailure)
+            try await database().save(note("a"))
+        }
+        let failure = await #expect(throws: CloudFailure.self) {
+            try await withCloud { cloud in
+                cloud.fail(.save, .probability(0.5), with: .networkFailure)
+            }
+        }
+        #expect(
+            failure?.problems == [
+                "The fault `save probability=0.5 networkFailure` never happened: no request matched it."
+            ])
+    }
+
     @Test func `a fault that never happens fails its test`() async throws {
         let failure = await #expect(throws: CloudFailure.self) {
             try await withCloud { cloud in

@@ -40,13 +40,11 @@ private final class RecordTransfer: Sendable {
     }
 }
 
-/// Calls `body` for each of `items`, a few concurrently. Returns the results in the order of the items.
+/// Calls `body` for each of `items`, `width` at a time. Returns the results in the order of the items.
 private func concurrently<Item: Sendable, Value: Sendable>(
-    _ items: [Item], _ body: @escaping @Sendable (Item) async -> Value
+    _ items: [Item], width: Int, _ body: @escaping @Sendable (Item) async -> Value
 ) async -> [Value] {
-    /// The maximum number of concurrent transfers per operation.
-    let width = 4
-    return await withTaskGroup(of: (Int, Value).self) { group in
+    await withTaskGroup(of: (Int, Value).self) { group in
         var values: [Value?] = Array(repeating: nil, count: items.count)
         for index in items.indices {
             if index >= width, let (done, value) = await group.next() { values[done] = value }
@@ -76,6 +74,10 @@ struct WaitingRecord: Sendable {
 extension DatabaseRequestContext {
     typealias UploadResult = Result<[AssetSlot: AssetValue], CKError>
 
+    /// The maximum number of concurrent transfers per operation. A simulated device has one at a time, in an order that a
+    /// simulation repeats: reading and writing files takes real time.
+    private var width: Int { session.service.simulatedExecutor == nil ? 4 : 1 }
+
     /// Sends assets/upload and uploads the files. Returns the values that the record's assets are saved as, or the
     /// failure of the record.
     /// - Throws: a failure of the whole operation.
@@ -94,7 +96,7 @@ extension DatabaseRequestContext {
                     key: record.isSealed ? .random() : nil, transfer: transfer)
             }
         }
-        let uploaded = await concurrently(jobs) { await upload($0) }
+        let uploaded = await concurrently(jobs, width: width) { await upload($0) }
         var values: [CKRecord.ID: UploadResult] = [:]
         for (job, result) in zip(jobs, uploaded) {
             switch (values[job.recordID] ?? .success([:]), result) {
@@ -286,7 +288,7 @@ extension DatabaseRequestContext {
         }
         if jobs.isEmpty { return [:] }
         let account = await assetAccount()
-        let failures = await concurrently(jobs) { job in await download(job, account) }
+        let failures = await concurrently(jobs, width: width) { job in await download(job, account) }
         var errors: [CKRecord.ID: CKError] = [:]
         for (job, failure) in zip(jobs, failures) {
             if let failure, errors[job.recordID] == nil { errors[job.recordID] = failure }
@@ -347,17 +349,19 @@ extension DatabaseRequestContext {
         let content = AssetLocation.content(of: job.address)
         let key = job.asset.key
         if let account, let content,
-            let cached = try await BlockingPool.files.runUnlessCancelled({
-                try files.copy(content, of: account, openedWith: key)
-            })
+            let cached = try await onFiles(
+                unlessCancelled: true,
+                {
+                    try files.copy(content, of: account, openedWith: key)
+                })
         {
             return cached
         }
         if let account, let content {
-            let temporary = try await BlockingPool.files.run { try files.makeTemporary(account) }
+            let temporary = try await onFiles { try files.makeTemporary(account) }
             defer { try? FileManager.default.removeItem(at: temporary) }
             try await receive(job, to: temporary, content)
-            return try await BlockingPool.files.run {
+            return try await onFiles {
                 try files.add(temporary, as: content, of: account)
                 guard let copy = try files.copy(content, of: account, openedWith: key) else {
                     throw CocoaError(.fileNoSuchFile)
@@ -365,10 +369,10 @@ extension DatabaseRequestContext {
                 return copy
             }
         }
-        let keeper = try await BlockingPool.files.run { try files.makeFile() }
+        let keeper = try await onFiles { try files.makeFile() }
         try await receive(job, to: keeper.url, content)
         guard let key else { return keeper }
-        return try await BlockingPool.files.run {
+        return try await onFiles {
             defer { unlink(keeper.url.path) }
             let opened = try files.makeFile()
             try SealedFile.open(ofFileAt: keeper.url.path, with: key, to: opened.url.path)
@@ -376,10 +380,20 @@ extension DatabaseRequestContext {
         }
     }
 
+    private func onFiles<Value: Sendable>(
+        unlessCancelled: Bool = false, _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        let simulated = session.service.simulatedExecutor
+        simulated?.workBegan()
+        defer { simulated?.workEnded() }
+        return try await unlessCancelled
+            ? BlockingPool.files.runUnlessCancelled(body) : BlockingPool.files.run(body)
+    }
+
     /// Downloads a file, and verifies it against the record.
     private func receive(_ job: DownloadJob, to file: URL, _ content: String?) async throws {
         try await session.service.download(job.address, to: file, call) { job.transfer?.note($0, of: job.index) }
-        let isWhole = try await BlockingPool.files.run {
+        let isWhole = try await onFiles {
             if let content { return try FileCopy.contentName(ofFileAt: file.path) == content }
             return try FileCopy.checksum(ofFileAt: file.path) == job.value.fileChecksum
         }

@@ -243,7 +243,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     private func waitForCallbacks() async {
         await withCheckedContinuation { continuation in
-            callbackQueue.async { continuation.resume() }
+            callBack { continuation.resume() }
         }
     }
 

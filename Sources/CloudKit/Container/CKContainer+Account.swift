@@ -39,6 +39,8 @@ extension CKContainer {
         _ handler: @escaping @Sendable (First, Second) -> Void,
         _ work: @escaping @Sendable (CKContainer) async -> (First, Second)
     ) {
-        LibraryExecutor.run(in: session.handlerDirectory, { await work(self) }, then: { handler($0.0, $0.1) })
+        LibraryExecutor.run(
+            for: account.service, in: session.handlerDirectory, { await work(self) },
+            then: { handler($0.0, $0.1) })
     }
 }

@@ -30,7 +30,8 @@ extension DatabaseRequestContext {
             ) { $1 }
         }
         var failures: [CKRecord.ID: Unopened] = [:]
-        for (zone, records) in Dictionary(grouping: encrypted, by: { KeyZone($0.recordID.zoneID, call.scope) }) {
+        let zones = Dictionary(grouping: encrypted) { KeyZone($0.recordID.zoneID, call.scope) }
+        for (zone, records) in zones.sorted(by: { $0.key < $1.key }) {
             failures.merge(try await open(records, in: zone)) { $1 }
         }
         return failures

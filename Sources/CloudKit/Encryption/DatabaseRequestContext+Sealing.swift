@@ -137,7 +137,7 @@ extension DatabaseRequestContext {
             }
             return true
         }
-        for (name, roots) in roots {
+        for (name, roots) in roots.sorted(by: { ($0.key.zone, $0.key.group) < ($1.key.zone, $1.key.group) }) {
             let isZone = roots.contains(CKRecordNameZoneWideShare)
             try await ring.rotateAndDistributeKeys(name, roots: isZone ? [""] : roots)
         }
@@ -172,9 +172,8 @@ extension DatabaseRequestContext {
         var sealed = Sealed(request: request)
         let indices = request.operations.indices.filter { request.operations[$0].hasClearValues }
         let scope = call.scope
-        for (zone, indices) in Dictionary(
-            grouping: indices, by: { request.keyZone(of: request.operations[$0], scope) })
-        {
+        let zones = Dictionary(grouping: indices) { request.keyZone(of: request.operations[$0], scope) }
+        for (zone, indices) in zones.sorted(by: { $0.key < $1.key }) {
             do throws(KeyFailure) {
                 try await Self.seal(&sealed, indices, in: zone, session.keyRing)
             } catch {

@@ -11,7 +11,7 @@ enum KeyFailure: Error, Hashable, Sendable {
 }
 
 /// A zone whose keys are looked up.
-struct KeyZone: Hashable, Sendable {
+struct KeyZone: Hashable, Comparable, Sendable {
     /// The user record name of the owner; nil for the account's own zones.
     var owner: String?
     var name: String
@@ -19,6 +19,10 @@ struct KeyZone: Hashable, Sendable {
     init(owner: String?, name: String) {
         self.owner = owner
         self.name = name
+    }
+
+    static func < (one: KeyZone, other: KeyZone) -> Bool {
+        (one.name, one.owner ?? "") < (other.name, other.owner ?? "")
     }
 
     init(_ zoneID: CKRecordZone.ID, _ scope: CKDatabase.Scope) {
@@ -96,7 +100,7 @@ actor KeyRing {
     func device() async throws(KeyFailure) -> DeviceIdentity {
         let task =
             identity
-            ?? Task(executorPreference: LibraryExecutor.shared) { [service, container, environment] in
+            ?? Task(executorPreference: service.executor) { [service, container, environment] in
                 let enrolment = Enrolment(service: service, container: container, environment: environment)
                 do throws(KeyFailure) {
                     return .success(try await enrolment.device())
@@ -122,7 +126,7 @@ actor KeyRing {
     private func awaitApproval() {
         guard !isUnapproved else { return }
         isUnapproved = true
-        Task(executorPreference: LibraryExecutor.shared) { [weak self] in
+        Task(executorPreference: service.executor) { [weak self] in
             var seconds = 2.0
             while true {
                 try? await Task.sleep(for: .seconds(seconds))

@@ -34,8 +34,10 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let progress = Locked(Progress())
     /// The directory of the task that made the operation; nil outside of a test's cloud.
     private let directory = ServiceDirectory.scoped
+    /// Notes, of a simulated device, that the operation is about to start.
+    private let starting = Locked<(any SimulatedExecutor)?>(nil)
     /// The queue on which the blocks run.
-    let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
+    private let callbackQueue = DispatchQueue(label: "CKOperation.callbacks")
 
     /// A unique identifier, which is generated with the operation.
     public let operationID: CKOperation.ID = CKOperation.makeID()
@@ -88,7 +90,12 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     /// Binds the operation to `account`, even if the account is switched before the operation runs.
-    func begin(as account: AccountSession, in session: ContainerSession) { beginning.exchange((session, account)) }
+    func begin(as account: AccountSession, in session: ContainerSession) {
+        beginning.exchange((session, account))
+        guard isReady, let simulated = account.service.simulatedExecutor else { return }
+        simulated.workBegan()
+        starting.exchange(simulated)
+    }
 
     /// Returns the account as which the operation uses a container: the account that was signed in when the operation
     /// was added to the container, or when it started.
@@ -143,9 +150,17 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     /// Runs `body` on the callback queue.
-    private func callBack(_ body: @escaping @Sendable () -> Void) {
-        let directory = blockDirectory
-        callbackQueue.async { ServiceDirectory.run(in: directory, body) }
+    func callBack(_ body: @escaping @Sendable () -> Void) {
+        let (directory, simulated) = (blockDirectory, simulatedExecutor)
+        simulated?.workBegan()
+        callbackQueue.async {
+            ServiceDirectory.run(in: directory, body)
+            simulated?.workEnded()
+        }
+    }
+
+    private var simulatedExecutor: (any SimulatedExecutor)? {
+        beginning.withLock { $0?.account.service.simulatedExecutor }
     }
 
     // MARK: Operation
@@ -165,6 +180,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         guard begins else { return }
         // An operation queue starts the operation on a thread that is in no test's tree of tasks.
         ServiceDirectory.run(in: blockDirectory) { if isCancelled { launch() } else { main() } }
+        starting.exchange(nil)?.workEnded()
     }
 
     /// The work that `start` runs, unless the operation was cancelled before. An app's subclass that overrides this
@@ -175,7 +191,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func launch() {
         noteAccount()
         let priority = TaskPriority(effectiveConfiguration.qualityOfService ?? .default)
-        let task = Task(executorPreference: LibraryExecutor.shared, priority: priority) { await self.run() }
+        let executor = beginning.withLock { $0?.account.service.executor } ?? LibraryExecutor.shared
+        let task = Task(executorPreference: executor, priority: priority) { await self.run() }
         progress.withLock { $0.task = $0.hasEnded ? nil : task }
         if isCancelled { task.cancel() }
     }

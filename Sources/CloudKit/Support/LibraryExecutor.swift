@@ -32,16 +32,28 @@ final class LibraryExecutor: TaskExecutor {
     }
 
     /// Runs `work`, then passes its result to `deliver`, which can be the app's handler and can block its thread.
-    /// - Parameter directory: where `CKContainer.default()` means a container of a test's cloud in `deliver`.
+    /// - Parameters:
+    ///   - service: the service of which `work` asks something.
+    ///   - directory: where `CKContainer.default()` means a container of a test's cloud in `deliver`.
     static func run<Value: Sendable>(
-        in directory: ServiceDirectory?, _ work: @escaping @Sendable () async -> Value,
+        for service: any CloudService, in directory: ServiceDirectory?, _ work: @escaping @Sendable () async -> Value,
         then deliver: @escaping @Sendable (Value) -> Void
     ) {
-        Task(executorPreference: shared, priority: .userInitiated) {
+        let simulated = service.simulatedExecutor
+        Task(executorPreference: service.executor, priority: .userInitiated) {
             let value = await work()
+            simulated?.workBegan()
             DispatchQueue(label: "CloudKit.callback").async {
                 ServiceDirectory.run(in: directory) { deliver(value) }
+                simulated?.workEnded()
             }
         }
     }
+}
+
+/// Runs the library's tasks of a simulated device, and knows when none can go on.
+package protocol SimulatedExecutor: TaskExecutor {
+    /// Notes that work begins on another thread, after which a task goes on: an app's handler, or the reading of a file.
+    func workBegan()
+    func workEnded()
 }

@@ -153,11 +153,13 @@ extension SyncSend {
     private func noteBeginnings(of batch: CKSyncEngine.RecordZoneChangeBatch) async throws {
         let unknown = core.state.read { content in
             let zoneIDs = Set(batch.recordsToSave.map { content.spelled($0.recordID.zoneID) }).subtracting([.default])
+            // In an order that a simulation repeats.
             return zoneIDs.filter { content.zoneTokens[$0] == nil && content.sentSince[$0] == nil }
+                .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
         }
         if unknown.isEmpty { return }
         let zones = try await database.configuredWith(group: context.options.operationGroup) {
-            try await $0.recordZones(for: Array(unknown))
+            try await $0.recordZones(for: unknown)
         }
         core.state.update { content in
             // If a zone is missing, the batch fails.

@@ -28,6 +28,7 @@ final class AccountService: CloudService {
         "Another account was signed in meanwhile, or none: what began as one account does not go on as another.")
 
     var hasEnded: Bool { state.hasEnded }
+    var simulatedExecutor: (any SimulatedExecutor)? { service.simulatedExecutor }
 
     /// Refuses all further requests, and cancels the file transfers.
     func end() {
@@ -52,7 +53,7 @@ final class AccountService: CloudService {
         let id = UUID()
         let begun = state.withLock { state -> Task<Result<Answer, ServiceFailure>, Never>? in
             if state.hasEnded { return nil }
-            let task = Task(executorPreference: LibraryExecutor.shared) {
+            let task = Task(executorPreference: executor) {
                 [service] () -> Result<Answer, ServiceFailure> in
                 do throws(ServiceFailure) {
                     return .success(try await request(service))

@@ -12,6 +12,9 @@ package protocol CloudService: AnyObject, Sendable {
     /// The container's environment.
     var environmentName: CloudKitEnvironment.Name { get }
 
+    /// Runs the library's tasks of a simulated device; nil for other devices.
+    var simulatedExecutor: (any SimulatedExecutor)? { get }
+
     /// Sends a request to an endpoint, and returns the answer.
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
@@ -60,6 +63,11 @@ package protocol CloudService: AnyObject, Sendable {
 }
 
 extension CloudService {
+    package var simulatedExecutor: (any SimulatedExecutor)? { nil }
+
+    /// Runs the library's tasks of the container.
+    var executor: any TaskExecutor { simulatedExecutor ?? LibraryExecutor.shared }
+
     /// Sends a request to an endpoint that takes no message.
     package func send<Response>(
         _ endpoint: Endpoint<EmptyRequest, Response>, _ call: ServiceCall

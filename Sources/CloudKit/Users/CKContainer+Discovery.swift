@@ -70,7 +70,7 @@ extension CKContainer {
         _ nothing: Found, _ handler: @escaping @Sendable (Result<Found, any Error>) -> Void
     ) {
         LibraryExecutor.run(
-            in: session.handlerDirectory,
+            for: account.service, in: session.handlerDirectory,
             { () async -> Result<Found, any Error> in
                 do {
                     return .success(try await self.discovered(nothing))

@@ -191,15 +191,16 @@ struct EditLedger {
 
     /// Notes that an account's user removed the app's data.
     /// - Parameters:
+    ///   - isWhole: whether nothing of the account's is left, as the default zone's records are.
     ///   - devices: the account's.
     ///   - all: those of all accounts. A share's items may be gone for all of them, or be another account's and stay.
-    mutating func notePurge(account: String, devices: [String], all: [String]) {
+    mutating func notePurge(account: String, isWhole: Bool, devices: [String], all: [String]) {
         for audience in audiences(of: account) {
             change(audience) { book in
                 let isOwn = audience == .account(account)
                 // What was not sent is not what the user removed: apps keep it or not.
                 for index in book.edits.indices {
-                    if isOwn, book.edits[index].isSent { book.edits[index].isPurged = true }
+                    if isOwn, isWhole, book.edits[index].isSent { book.edits[index].isPurged = true }
                     book.edits[index].isCertain = false
                 }
                 book.unaware = Set(isOwn ? devices : all)

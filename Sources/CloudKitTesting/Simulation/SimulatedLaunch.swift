@@ -54,12 +54,13 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     private let state: Mutex<State>
     private let realTimeLimit: Duration
-    private let tasks: SimulationExecutor
-    var executor: any TaskExecutor { tasks }
+    private let executors: SimulationExecutors
+    var executor: any TaskExecutor { executors.app }
+    var libraryExecutor: any SimulatedExecutor { executors.library }
 
-    init(seed: UInt64, realTimeLimit: Duration, executor: SimulationExecutor) {
+    init(seed: UInt64, realTimeLimit: Duration, executors: SimulationExecutors) {
         state = Mutex(State(generator: SplitMix(state: seed)))
-        tasks = executor
+        self.executors = executors
         self.realTimeLimit = realTimeLimit
     }
 
@@ -236,20 +237,22 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
         while true {
             let (changes, running, waiting, isAtEvent, isAsking) = state.withLock { state in
                 (
-                    state.changes, state.running + state.unanswered,
+                    state.changes, state.running,
                     state.waiting.count + state.sleeping + state.queued,
                     state.isAtEvent, state.unanswered > 0
                 )
             }
             if isAtEvent {
                 // An edit returns meanwhile that caused the event.
+                await executors.idle(for: Self.computingTime)
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if hasChanged(since: changes) { continue }
                 return .quiet
             }
-            if running <= waiting {
+            // A task may have several requests at the door, such as the one for the name of its user record.
+            if running <= waiting, !isAsking {
                 // Requests that an app sends at the same time wait together.
-                await tasks.idle()
+                await executors.idle(for: Self.computingTime)
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if !hasChanged(since: changes) { return .quiet }
             } else if !(await waitForChange(

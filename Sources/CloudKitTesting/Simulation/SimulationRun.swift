@@ -15,7 +15,7 @@ actor SimulationRun {
     var notes: [String] = []
     var names = TraceNames()
     var problem: SimulationOutcome.Problem?
-    private let executor = SimulationExecutor()
+    private let executors = SimulationExecutors()
     /// Whether the service may have jobs to run or notifications to deliver.
     private var isServiceBusy = true
     /// Wakes the scheduler where an app is stuck: one timer for all waits, as a timer of each costs more than most waits.
@@ -55,7 +55,7 @@ actor SimulationRun {
     }
 
     private func makeLaunch() -> SimulatedLaunch {
-        SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit, executor: executor)
+        SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit, executors: executors)
     }
 
     var hasProblem: Bool { problem != nil }
@@ -277,13 +277,20 @@ actor SimulationRun {
     }
 
     func purge(_ account: String) async {
-        // Nil where the account has no zone to remove.
-        guard (try? await cloud.removeZones(ofAccount: account, reason: .purged)) != nil else { return }
+        let zones = try? await cloud.removeZones(named: nil, ofAccount: account, reason: .purged)
+        guard let zones, !zones.isEmpty else { return }
         isServiceBusy = true
         let affected = simulation.devices.filter { devices[$0]?.account == account }
         // A sync that runs may end without learning of it.
         for name in simulation.devices { devices[name]?.syncing?.isWithoutFault = false }
-        ledger.notePurge(account: account, devices: affected, all: simulation.devices)
+        // The default zone and its records stay.
+        let stays = await hasRecordsInDefaultZone(account)
+        ledger.notePurge(account: account, isWhole: !stays, devices: affected, all: simulation.devices)
+    }
+
+    private func hasRecordsInDefaultZone(_ account: String) async -> Bool {
+        let zones = try? await cloud.snapshot().zones
+        return zones?.contains { $0.key.account == account && $0.key.isPermanent && !$0.value.isEmpty } ?? true
     }
 
     // MARK: What the app did

@@ -21,13 +21,17 @@ struct SimulationShrinking {
         guard let again = try? await simulation.outcome(ofRandom: first.count, keeping: nil), !Task.isCancelled else {
             return make(first, first.notes)
         }
-        if let note = Self.difference(first.trace, again.trace) { return make(first, first.notes + [note]) }
+        // A repetition that differs may fail all the same, and so may fewer steps.
+        let note = Self.difference(first.trace, again.trace)
+        if note != nil, again.problem?.kind != problem.kind {
+            return make(first, first.notes + [note].compactMap(\.self))
+        }
         var best = await withoutKinds(again, until: end)
         best = await withoutRanges(best, until: end)
         best = await finishing(best, until: end)
         best = await withoutRanges(best, until: end)
         best = await withoutPairs(best, until: end)
-        return make(best, best.notes)
+        return make(best, best.notes + [note].compactMap(\.self))
     }
 
     /// Leaves out ranges of steps, shorter and shorter ones, from the end.
@@ -127,6 +131,6 @@ struct SimulationShrinking {
         let lines = pair.map { $0?.trimmingPrefix(while: \.isWhitespace) ?? "nothing" }
         return
             "A repetition differed at line \(number) of what happened: first `\(lines[0])`, then `\(lines[1])`. The app has "
-            + "tasks that it does not await, uses real time, or makes random decisions of its own."
+            + "tasks that it does not await, uses real time, makes random decisions of its own, or iterates over a set or dictionary."
     }
 }

@@ -7,7 +7,7 @@ import Testing
     @Test func `an app that ends at an event handles none, though two engines hand one over at the same time`()
         async
     {
-        let launch = SimulatedLaunch(seed: 1, realTimeLimit: .seconds(20), executor: SimulationExecutor())
+        let launch = SimulatedLaunch(seed: 1, realTimeLimit: .seconds(20), executors: SimulationExecutors())
         let handled = Box(0)
         let event = CKSyncEngine.Event.didSendChanges(.init(context: .init(reason: .manual, options: .init())))
         launch.endAtEvent(2)
