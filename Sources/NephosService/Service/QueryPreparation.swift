@@ -70,8 +70,10 @@ struct QueryPreparation {
 
     private func validated() throws -> ValidQuery {
         func validate(_ schema: Schema) throws(ServiceError) -> ValidQuery {
-            let query = try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
+            var query = try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
                 .validate(request.query)
+            // No order changes a count.
+            if request.wantsCount { query.sort = [] }
             return try RecordPermissions(caller, schema).restrict(query)
         }
         let known = try store.schemas.schema(asOf: moments.schema, reader)
