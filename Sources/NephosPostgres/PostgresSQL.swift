@@ -68,7 +68,7 @@ enum PostgresSQL {
             """
             SELECT \(SQL.recordColumns) FROM (
                 SELECT *, sum(octet_length(fields)) OVER (ORDER BY name) - octet_length(fields) AS size_before
-                FROM (\(sql.template)) AS piece
+                FROM (\(sql.template.replacing(SQL.liveSharedRecordIndex, with: ""))) AS piece
             ) AS sized WHERE size_before < $7 ORDER BY name
             """
         case .expectedRecords:

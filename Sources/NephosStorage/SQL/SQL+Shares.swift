@@ -1,4 +1,7 @@
 extension SQL {
+    /// The index of SQLite for `liveSharedRecords`.
+    package static let liveSharedRecordIndex = "INDEXED BY shared_record_live"
+
     /// The statements about shares; nil for another.
     var shareText: String? {
         switch self {
@@ -136,9 +139,10 @@ extension SQL {
             WHERE owner = $1 AND zone = $2 AND share = $3 AND sequence > $4 ORDER BY sequence LIMIT $5
             """
         // A cross join fixes the order of the tables, so that records are looked up in the order of the index by name.
+        // Without the name of the index, SQLite scans the zone's shared records by name.
         case .liveSharedRecords:
             """
-            SELECT \(Self.recordColumns(of: "record")) FROM shared_record AS shared CROSS JOIN record
+            SELECT \(Self.recordColumns(of: "record")) FROM shared_record AS shared \(Self.liveSharedRecordIndex) CROSS JOIN record
             WHERE shared.owner = $1 AND shared.zone = $2 AND shared.share = $3 AND shared.type = $4
                 AND shared.name > $5 AND shared.gone_at = 0
                 AND record.owner = shared.owner AND record.zone = shared.zone AND record.name = shared.name
