@@ -118,9 +118,10 @@ extension ZoneBatch {
             parents[save.row.name] = .some(save.row.parent)
             if save.row.parent != save.stored?.parent { changes.append(index) }
         }
+        let chains = ParentChains(zone: zone.key, saved: parents, reader)
         for index in changes {
             guard case .save(let save) = decisions[index] else { continue }
-            if let error = try ReferenceRules.circle(save, parents, reader) {
+            if let error = try ReferenceRules.circle(save, chains) {
                 decisions[index] = .refuse(error, server: nil)
             }
         }

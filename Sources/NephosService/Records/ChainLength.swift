@@ -3,10 +3,9 @@ import NephosStorage
 /// Checks that the parent chains below a moved record stay within `Limits.parentDepth`. Every stored chain is within
 /// the limit, so only chains that the move lengthens are checked.
 struct ChainLength {
-    let zone: ZoneKey
-    /// The parents of the records that the batch saves, by record name; a nil parent is none.
-    let parents: [String: String?]
-    let reader: StorageReader
+    let chains: ParentChains
+    private var zone: ZoneKey { chains.zone }
+    private var reader: StorageReader { chains.reader }
 
     /// - Parameter ancestors: the number of the record's ancestors after the move.
     func error(moving save: PlannedSave, under ancestors: Int) throws -> ServiceError? {
@@ -47,7 +46,7 @@ struct ChainLength {
 
     /// Whether a record stays below `parent`. A record that the batch moves away is checked at its own position.
     private func stays(_ name: String, below parent: String) -> Bool {
-        guard let saved = parents[name] else { return true }
+        guard let saved = chains.saved[name] else { return true }
         return saved == parent
     }
 
@@ -56,7 +55,7 @@ struct ChainLength {
         var current = save.stored?.parent
         while let step = current, count <= Limits.parentDepth {
             count += 1
-            current = try reader.record(zone: zone, named: step)?.parent
+            current = try chains.storedParent(of: step)
         }
         return count
     }

@@ -49,28 +49,16 @@ enum ReferenceRules {
 
     /// The reason that a record cannot have its new parent: the parent is a descendant of the record, or the record
     /// gets too many ancestors. Nil if it can have that parent.
-    /// - Parameter parents: the parents of the records that the batch saves, by record name.
-    static func circle(
-        _ save: PlannedSave, _ parents: [String: String?], _ reader: StorageReader
-    ) throws -> ServiceError? {
-        var current = save.row.parent
-        var count = 0
-        var seen: Set<String> = []
-        while let step = current {
-            if step == save.row.name {
-                return .invalid("the parent of record '\(step)' is one of its own descendants")
-            }
-            // The chain ends in a cycle of other records. Their own saves are refused, so this record's parent is then
-            // missing.
-            if !seen.insert(step).inserted { return nil }
-            count += 1
-            if count > Limits.parentDepth {
-                return tooDeep
-            }
-            current = try parents[step] ?? reader.record(zone: save.row.zone, named: step)?.parent
+    static func circle(_ save: PlannedSave, _ chains: ParentChains) throws -> ServiceError? {
+        switch try chains.end(of: save) {
+        case .itself: return .invalid("the parent of record '\(save.row.name)' is one of its own descendants")
+        case .tooDeep: return tooDeep
+        // The saves of the circle's records are refused, so this record's parent is then missing.
+        case .circle: return nil
+        case .root(let count):
+            guard save.stored != nil, count > 0 else { return nil }
+            return try ChainLength(chains: chains).error(moving: save, under: count)
         }
-        guard save.stored != nil, count > 0 else { return nil }
-        return try ChainLength(zone: save.row.zone, parents: parents, reader: reader).error(moving: save, under: count)
     }
 
     static let tooDeep = ServiceError.limitExceeded("a chain of parents has at most \(Limits.parentDepth) records")

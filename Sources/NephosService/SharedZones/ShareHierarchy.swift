@@ -19,6 +19,7 @@ final class ShareHierarchy {
     private(set) var moves: [String] = []
     /// The number of records that this commit may still examine.
     private var room = Limits.sharedRecordsPerCommit
+    private lazy var chains = ParentChains(zone: zone, saved: saves.mapValues(\.row.parent), reader)
     private lazy var hasMoves = Result { try ShareMove.isUnderWay(in: zone, reader) }
 
     init(_ shares: ZoneShares, _ reader: StorageReader, _ decisions: [ItemDecision], cascade: [String]) {
@@ -69,8 +70,7 @@ final class ShareHierarchy {
     private func parent(of name: String) throws -> String? {
         if deleted.contains(name) { return nil }
         if let save = saves[name] { return save.row.parent }
-        guard let row = try reader.record(zone: zone, named: name), !row.isDeleted else { return nil }
-        return row.parent
+        return try chains.storedParent(of: name)
     }
 
     /// The ID of the live share in which a record is placed; nil if it is in none.
@@ -116,7 +116,7 @@ final class ShareHierarchy {
     /// - Throws: `invalidArguments` if the save would make the record its own ancestor.
     func refuseCircle(_ save: PlannedSave) throws {
         guard save.row.parent != nil, save.row.parent != save.stored?.parent else { return }
-        if let error = try ReferenceRules.circle(save, saves.mapValues(\.row.parent), reader) { throw error }
+        if let error = try ReferenceRules.circle(save, chains) { throw error }
     }
 
     /// Moves the descendants of a record: in the commit up to a bound, otherwise in a background job.

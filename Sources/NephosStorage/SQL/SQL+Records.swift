@@ -18,6 +18,8 @@ extension SQL {
         switch self {
         case .recordByName:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name = $3"
+        case .recordParent:
+            "SELECT parent FROM record WHERE owner = $1 AND zone = $2 AND name = $3 AND deleted = 0"
         case .recordsByNames:
             "SELECT \(Self.recordColumns) FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed)) ORDER BY name"
         // For a remote database: the records that fit in $4 bytes.

@@ -243,6 +243,11 @@ package class StorageReader {
         try row(.recordByName, bind: { try $0.bind(zone).bind(name) }, read: { visited(zone, $0).row })
     }
 
+    /// The name of a record's parent, read without the record's fields; nil if it has none, or does not exist.
+    package final func parent(zone: ZoneKey, ofRecord name: String) throws -> String? {
+        try row(.recordParent, bind: { try $0.bind(zone).bind(name) }, read: { $0.optionalText(0) }) ?? nil
+    }
+
     /// The record or tombstone of the zone with that number in this snapshot; nil if there is none.
     package final func record(_ number: RowNumber, zone: ZoneKey) throws -> RecordRow? {
         try row(
