@@ -17,6 +17,17 @@ extension PostgresStores {
         }
     }
 
+    /// Returns the stores of a database without changing it: a database without tables stays without. Blocks.
+    /// - Throws: `StorageError`, `.constraint` if a copy to the database was interrupted.
+    package static func existingStores(at address: PostgresAddress, _ options: PostgresOptions) throws -> [StoreID] {
+        try PostgresConnection.open(address, options) { connection in
+            let migrations = PostgresTables.migrations(after: options.migrations)
+            guard try connection.ranCount(migrations, options.prefix) > 0 else { return [] }
+            try connection.refuseUnfinishedCopy()
+            return try connection.existingStores()
+        }
+    }
+
     /// Returns the stores that are still to be copied here.
     package func expectedStores() throws -> [StoreID] { try connected { try $0.expectedStores() } }
 }

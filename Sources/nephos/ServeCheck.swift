@@ -134,6 +134,7 @@ struct ServeCheck {
             let options = command.settings.storageOptions.postgres(
                 acceptsUnsafeServer: command.settings.acceptsUnsafeStorage
             ) { _ in }
+            try StoresInFiles.checkAreMoved(command.data, to: address, options)
             let place = command.settings.objectStorage.place(or: command.data)
             let found = try PostgresInspection(address, assets: place, options: options)
             try Installation.checkClock(found.clockOffset)

@@ -89,8 +89,8 @@ struct AdoptCommand {
         if let text = arguments["--storage"] {
             let options = PostgresOptions(
                 connections: 2, acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
-            return try PostgresStores(
-                try StorageAddress.parse(text, option: "--storage"), options: options, assets: arguments["--data"])
+            return try StoresInFiles.database(
+                try StorageAddress.parse(text, option: "--storage"), options, assets: arguments["--data"])
         }
         let data = arguments["--data"] ?? ""
         // Creating a missing directory would hide a mistyped name.

@@ -146,8 +146,8 @@ final class AdministeredInstallation {
         if let text = arguments["--storage"] {
             let options = PostgresOptions(
                 connections: 2, acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"))
-            stores = try PostgresStores(
-                try StorageAddress.parse(text, option: "--storage"), options: options, assets: data)
+            stores = try StoresInFiles.database(
+                try StorageAddress.parse(text, option: "--storage"), options, assets: data)
         } else {
             guard access(data, F_OK) == 0 else {
                 throw Cloud.Failure(

@@ -24,7 +24,8 @@ struct MigrateCommand {
         change tokens and what waits to be done go on where they were, and so do the
         sessions of a production server, whose accounts and API tokens move with the
         first container. No server may run. Where it was interrupted, no server starts with
-        the second place until it is repeated, which goes on where it was.
+        the second place until it is repeated, which goes on where it was. As long as stores
+        of a directory are not in the database, none starts with both.
         The stores at the first place stay as they are: start no server there again. Once
         all are moved, a directory of files says that it is PostgreSQL's
         (assets.id): commands on it need --storage, and those that have no such option
@@ -106,9 +107,8 @@ struct MigrateCommand {
             if addresses.from == nil {
                 _ = try StoredDirectory(path: from)
                 try UnfinishedCopy(directory: from).check()
-                if container == nil {
-                    try StoresInFiles.checkIsNoDatabase(
-                        from, remedy: "Name a container that was not moved yet with '--container ID'.")
+                if container == nil, let target = addresses.to {
+                    try StoresInFiles.checkAreNotMoved(from, to: target, options)
                 }
             }
             func open(_ address: PostgresAddress?, _ path: String, isTarget: Bool) throws -> Place {

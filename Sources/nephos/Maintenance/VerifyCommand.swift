@@ -73,7 +73,7 @@ struct VerifyCommand {
     {
         let objects = try await data.objects()
         defer { objects?.close() }
-        let stores = try PostgresStores(address, options: options, assets: data.path)
+        let stores = try StoresInFiles.database(address, options, assets: data.path)
         defer { stores.close() }
         try stores.checkAssets(in: data.assetPlace)
         var isWhole = true

@@ -143,7 +143,7 @@ struct ServerSettings {
         var reason = ""
         while true {
             do {
-                return try PostgresStores(address, options: options, assets: data, blanks: blanks, for: .server)
+                return try StoresInFiles.database(address, options, assets: data, blanks: blanks, for: .server)
             } catch let error as StorageError where error.code == .inputOutput {
                 if isStopping() { throw CancellationError() }
                 if error.message != reason { log.note("waiting for the database: \(error.message)") }

@@ -3,8 +3,6 @@ import Glibc
 import NephosPostgresTesting
 import Testing
 
-@testable import NephosPostgres
-
 /// `nephos migrate`, killed after each store: nothing is served before all that was to be moved is, and a repetition goes on.
 @Suite(.overPostgreSQL) struct InterruptedMigrationTests {
     private static let unsafe = "--accept-unsafe-storage"
@@ -13,34 +11,8 @@ import Testing
     private static let stores =
         ["nephos, installation"] + containers.map { "\($0), development" }
 
-    private struct Database {
-        let address: String
-        private let connection: PostgresConnection
-
-        init() throws {
-            let name = "moved_\(UInt32.random(in: .min ... .max))"
-            let text = try TestCluster.text.get()
-            let host = try #require(text.firstMatch(of: /host=(\S+)/)).1
-            let options = PostgresOptions(acceptsUnsafeServer: true)
-            try PostgresConnection.open(try PostgresAddress(text), options) {
-                try $0.execute("CREATE DATABASE \(name) ENCODING 'UTF8' TEMPLATE template0")
-            }
-            address = "postgresql://nephos@/\(name)?host=\(host)"
-            connection = try PostgresConnection(try PostgresAddress(address), options, damage: nil)
-        }
-
-        /// Has what copies a store wait before it.
-        func hold(store: Int) throws { try call("pg_advisory_lock", store) }
-
-        func release(store: Int) throws { try call("pg_advisory_unlock", store) }
-
-        private func call(_ function: String, _ store: Int) throws {
-            _ = try connection.ask("SELECT \(function)(\(PostgresAddress.lockKey("nephos").1), \(store))::text")
-        }
-    }
-
     /// Runs a migration, and kills it as it waits for the store with that number.
-    private func interrupt(_ arguments: [String], before number: Int, _ database: Database) async throws {
+    private func interrupt(_ arguments: [String], before number: Int, _ database: EmptyDatabase) async throws {
         try database.hold(store: number)
         let command = try StartedNephos(["migrate"] + arguments)
         var printed = ""
@@ -70,7 +42,7 @@ import Testing
 
     /// Moves all stores, killed after each of them but the last.
     private func move(
-        _ arguments: [String], to data: String, _ storage: [String], _ database: Database, _ words: String
+        _ arguments: [String], to data: String, _ storage: [String], _ database: EmptyDatabase, _ words: String
     ) async throws {
         for number in 2...Self.stores.count {
             try await interrupt(arguments, before: number, database)
@@ -90,7 +62,7 @@ import Testing
         async throws
     {
         try await withTemporaryDirectory { directory in
-            let database = try Database()
+            let database = try EmptyDatabase()
             let storage = ["--storage", database.address, Self.unsafe]
             let first = try ServedInstallation(directory.appendingPathComponent("first"))
             try await first.start()

@@ -1,0 +1,80 @@
+import Foundation
+import Glibc
+import NephosPostgresTesting
+import NephosTesting
+import Testing
+
+/// What `nephos migrate`, and servers over a database, refuse with nothing changed.
+@Suite(.overPostgreSQL) struct MigrationRefusalTests {
+    private static let unsafe = "--accept-unsafe-storage"
+
+    /// Expects that a server and commands refuse a directory and a database together.
+    private func expectRefusals(_ data: String, _ storage: [String], _ words: String) async throws {
+        for arguments in [
+            ["verify"], ["serve", "--url", "http://127.0.0.1:8484", "--listen", "127.0.0.1:0"],
+            ["serve", "--url", "http://127.0.0.1:8484", "--check"], ["containers", "list"],
+            ["accounts", "adopt", "--dry-run"], ["dev", "--port", "0"],
+        ] {
+            let refused = try await StartedNephos(arguments + ["--data", data] + storage).finish()
+            #expect(refused.status == 1 && refused.errors.contains(words), "\(arguments): \(refused)")
+        }
+    }
+
+    /// Kills a migration that waits.
+    private func kill(_ command: StartedNephos, release: () throws -> Void) async throws {
+        #expect(try await command.stop(SIGKILL).exited == false)
+        try release()
+    }
+
+    @Test(.timeLimit(.minutes(3)))
+    func
+        `stores that are not in the database are neither served over it nor marked, also after a migration killed before its note`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let database = try EmptyDatabase()
+            let storage = ["--storage", database.address, Self.unsafe]
+            let first = try ServedInstallation(directory.appendingPathComponent("first"))
+            try await first.start()
+            let apiToken = try await first.prepare(accounts: "ada@example.org")
+            let session = try await first.signIn("ada@example.org")
+            try await first.save("a", apiToken: apiToken, token: session)
+            try await first.stop()
+            let mark = "\(first.data)/assets.id"
+            func expectUnmoved() async throws {
+                try await expectRefusals(
+                    first.data, storage, "has stores that are not in the database")
+                #expect(!FileManager.default.fileExists(atPath: mark))
+            }
+            try await expectUnmoved()
+            #expect(try !database.hasTables)
+
+            let migration = ["migrate", "--from", first.data, "--to", database.address, Self.unsafe]
+            try database.holdTables()
+            let early = try StartedNephos(migration)
+            _ = try await offThePool { early.errors.fileHandleForReading.availableData }
+            try await kill(early, release: database.releaseTables)
+            try await expectUnmoved()
+            #expect(try !database.hasTables)
+
+            try database.holdStores()
+            let late = try StartedNephos(migration)
+            await eventually { (try? database.isWaitedFor) == true }
+            try await kill(late, release: database.releaseStores)
+            try await expectUnmoved()
+
+            // A server of an earlier version marked them.
+            try Data("1\n".utf8).write(to: URL(fileURLWithPath: mark))
+            let refused = try await StartedNephos(migration).finish()
+            #expect(refused.status == 1 && refused.errors.contains("none of its containers"), "\(refused.errors)")
+            try FileManager.default.removeItem(atPath: mark)
+
+            let moved = try await StartedNephos(migration).finish()
+            #expect(moved.status == 0, "\(moved.errors)")
+            let second = try ServedInstallation(URL(fileURLWithPath: first.data), storage: storage)
+            try await second.start()
+            #expect(try await second.records(apiToken: apiToken, token: session) == ["a"])
+            try await second.stop()
+        }
+    }
+}
