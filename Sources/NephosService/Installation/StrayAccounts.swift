@@ -7,9 +7,19 @@ package struct StrayAccounts: Sendable {
     package let store: StoreID
     /// The IDs of the accounts.
     package let accounts: [String]
+    /// Whether the store has no other accounts. It may be another installation's, so erasing them is no advice.
+    package let areAll: Bool
 
     /// What is wrong and what to do, in words.
     package var text: String {
+        if areAll {
+            return
+                """
+                \(store.container), \(store.environment) has no account that exists here, but \(accounts.count) others: it is \
+                another installation's container, which was copied here without its accounts, or all of them were deleted since \
+                its backup. People cannot sign in to them here: serve another installation's container with its own accounts.
+                """
+        }
         let named = accounts.prefix(20).joined(separator: ", ") + (accounts.count > 20 ? ", …" : "")
         return
             "\(store.container), \(store.environment) has data of accounts that do not exist: \(named). 'nephos accounts delete ID' erases them."
@@ -26,9 +36,10 @@ package struct StrayAccounts: Sendable {
         var found: [StrayAccounts] = []
         for id in stores where !id.isInstallation {
             guard let engine = try? await BlockingPool.disk.run({ try open(id) }) else { continue }
-            let accounts = try? await accounts(in: engine, unknownTo: installation)
+            let stray = try? await accounts(in: engine, unknownTo: installation)
             await engine.close()
-            if let accounts, !accounts.isEmpty { found.append(StrayAccounts(store: id, accounts: accounts)) }
+            guard let stray, !stray.unknown.isEmpty else { continue }
+            found.append(StrayAccounts(store: id, accounts: stray.unknown, areAll: stray.areAll))
         }
         await installation.close()
         return found
@@ -36,13 +47,14 @@ package struct StrayAccounts: Sendable {
 
     private static func accounts(
         in engine: any StorageEngine, unknownTo installation: any StorageEngine
-    ) async throws -> [String] {
-        var (found, last): ([String], Int64) = ([], 0)
+    ) async throws -> (unknown: [String], areAll: Bool) {
+        var (found, count, last): ([String], Int, Int64) = ([], 0, 0)
         while true {
             let page = try await engine.read { [last] in
                 try $0.accounts(after: last, limit: Limits.accountsPerPage)
             }
-            guard let end = page.last?.id else { return found }
+            guard let end = page.last?.id else { return (found, found.count == count) }
+            count += page.count
             let ids = page.map(\.name).filter(AccountID.isValid)
             found += try await installation.read { reader in
                 let keyUsers = Set(try reader.entries(StoredServerKey.self).map(\.value.user))

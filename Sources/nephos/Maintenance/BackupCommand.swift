@@ -146,6 +146,10 @@ struct RestoreCommand {
         defer { target.close() }
         let unfinished = UnfinishedCopy(directory: data.path)
         if !unfinished.isThere { try StoredFiles.checkHasNone(of: stores, target) }
+        let present = try StoredDirectory(path: data.path)
+        try await OtherInstallation.refuse(
+            from: .init(source.existingStores()) { try source.snapshot($0) },
+            to: .init(present.existingStores()) { try present.snapshot($0) })
         // If one store is damaged, no store is restored.
         for id in stores { try await BlockingPool.network.run { try source.check(id) } }
         let isContinued = try unfinished.begin(stores, from: path)

@@ -50,6 +50,14 @@ struct MigrateCommand {
             }
         }
 
+        /// - Parameter stores: the existing stores.
+        func installation(among stores: [StoreID]) -> OtherInstallation.Place {
+            switch self {
+            case .directory(let directory): OtherInstallation.Place(stores) { try directory.open($0) }
+            case .database(let database): OtherInstallation.Place(stores) { try database.open($0) }
+            }
+        }
+
         func image(of id: StoreID, isTarget: Bool) throws -> any StoreCopy {
             switch self {
             case .directory(let directory): try SQLiteImage(id, in: directory)
@@ -121,7 +129,7 @@ struct MigrateCommand {
             defer { source.close() }
             let target = try open(addresses.to, to, isTarget: true)
             defer { target.close() }
-            try move(from: source, from, to: target, only: container)
+            try await move(from: source, from, to: target, only: container)
             // Containers that were not moved are still served from where they are.
             guard try Set(target.existingStores()).isSuperset(of: source.existingStores()) else { return }
             if addresses.from == nil {
@@ -135,16 +143,17 @@ struct MigrateCommand {
     /// - Parameter address: the source, as it was given.
     private static func move(
         from source: Place, _ address: String, to target: Place, only container: String?
-    ) throws {
+    ) async throws {
         let all = try source.existingStores()
         var stores = all.filter { container == nil || $0.container == container }
         guard !stores.isEmpty else {
             throw Cloud.Failure(message: "there is \(container.map { "no container \($0)" } ?? "no store") to move.")
         }
+        let present = try target.existingStores()
+        try await OtherInstallation.refuse(
+            from: source.installation(among: all), to: target.installation(among: present))
         // A container's accounts are known by their IDs, and their names are the installation's.
-        if all.contains(.installation), !stores.contains(.installation),
-            try !target.existingStores().contains(.installation)
-        {
+        if all.contains(.installation), !stores.contains(.installation), !present.contains(.installation) {
             stores.append(.installation)
         }
         stores = stores.inOrderOfCopying

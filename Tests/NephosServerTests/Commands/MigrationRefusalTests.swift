@@ -77,4 +77,45 @@ import Testing
             try await second.stop()
         }
     }
+
+    @Test(.timeLimit(.minutes(3))) func `stores are not copied beside the accounts of another installation`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let database = try EmptyDatabase()
+            let storage = ["--storage", database.address, Self.unsafe]
+            let served = try ServedInstallation(directory.appendingPathComponent("served"))
+            let other = try ServedInstallation(directory.appendingPathComponent("other"))
+            try await served.start()
+            _ = try await served.prepare(accounts: "ada@example.org")
+            try await served.stop()
+            try await other.start()
+            let apiToken = try await other.prepare(accounts: "bob@example.org")
+            try await other.save("b", apiToken: apiToken, token: try await other.signIn("bob@example.org"))
+            try await other.output("containers", "create", "iCloud.org.example.Zebra")
+            try await other.stop()
+            func migrate(_ from: String, _ to: String, _ more: String...) async throws -> Finished {
+                try await StartedNephos(["migrate", "--from", from, "--to", to, Self.unsafe] + more).finish()
+            }
+            let (words, container) = ("another installation's accounts", ServedInstallation.container)
+            #expect(try await migrate(served.data, database.address).status == 0)
+            for refused in [
+                try await migrate(other.data, database.address, "--container", container),
+                try await migrate(other.data, database.address), try await migrate(database.address, other.data),
+            ] {
+                #expect(refused.status == 1 && refused.errors.contains(words), "\(refused)")
+            }
+            // Nothing was noted that would keep the database's servers from their data.
+            let verified = try await StartedNephos(["verify", "--data", served.data] + storage).finish()
+            #expect(verified.status == 0, "\(verified)")
+
+            let backup = directory.appendingPathComponent("backup").path
+            try await other.output("backup", backup)
+            let third = try ServedInstallation(directory.appendingPathComponent("third"))
+            try await third.output("accounts", "create", "--no-password", "cy@example.org")
+            let refused = try await third.run("restore", backup, "--container", container)
+            #expect(refused.status == 1 && refused.errors.contains(words), "\(refused)")
+            try await third.output("verify")
+        }
+    }
 }
