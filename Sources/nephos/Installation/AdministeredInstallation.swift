@@ -124,8 +124,13 @@ final class AdministeredInstallation {
 
     private init(_ arguments: Arguments, _ server: ServerAddress?) throws {
         if let server = try server ?? arguments["--url"].map(ServerAddress.init) {
-            guard !arguments.has("--data") else { throw UsageError("'--data' and '--url' exclude each other.") }
+            try RunningServer.checkIsOnePlace(arguments)
             place = .server(ServerConnection(address: server, try ServerCredentials(arguments)))
+            return
+        }
+        // The database of a stopped server may be named besides.
+        if !arguments.has("--storage"), let socket = RunningServer.namedSocket(arguments) {
+            place = .socket(socket)
             return
         }
         let data = arguments["--data"] ?? ServeCommand.defaultData

@@ -13,21 +13,39 @@ enum RunningServer {
 
     static func connection(_ arguments: Arguments) throws(UsageError) -> ServerConnection {
         let credentials = try ServerCredentials(arguments)
-        let data = arguments["--data"]
-        if let socket = arguments["--socket"] ?? data.map(ServeCommand.socketPath) {
-            guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
-            if access(socket, F_OK) == 0, access(socket, R_OK | W_OK) != 0 {
-                Console.fail("\(socket): \(String(cString: strerror(errno)))")
-            }
-            if !AdministeredInstallation.isServed(socket) {
-                Console.fail(
-                    "no server answers at \(socket): start it with 'nephos serve', or name a running server with '--url'. "
-                        + "'nephos dev' has no socket; without '--data' its address is \(RemoteSchema.localURL).")
-            }
+        try checkIsOnePlace(arguments)
+        if let socket = arguments["--socket"] ?? arguments["--data"].map(ServeCommand.socketPath) {
+            checkIsServed(
+                socket, "'nephos dev' has no socket; without '--data' its address is \(RemoteSchema.localURL).")
             return ServerConnection(socket: socket, credentials)
         }
         let text = arguments["--url"] ?? CloudAddress.variable("NEPHOS_URL") ?? RemoteSchema.localURL
         return ServerConnection(address: try ServerAddress(text), credentials)
+    }
+
+    /// Refuses a URL beside a socket or a data directory.
+    static func checkIsOnePlace(_ arguments: Arguments) throws(UsageError) {
+        guard arguments.has("--url"), let other = ["--data", "--socket"].first(where: arguments.has) else { return }
+        throw UsageError("'\(other)' and '--url' exclude each other.")
+    }
+
+    /// Returns the socket that `--socket` names; nil without the option. Fails if no server answers there: the command would
+    /// go on with the data of `--data`, or of its default, which may be another server's.
+    static func namedSocket(_ arguments: Arguments) -> String? {
+        guard let socket = arguments["--socket"] else { return nil }
+        checkIsServed(socket, "Leave out '--socket' for the data of a stopped server.")
+        return socket
+    }
+
+    /// - Parameter remedy: what else helps if no server answers.
+    static func checkIsServed(_ socket: String, _ remedy: String) {
+        if access(socket, F_OK) == 0, access(socket, R_OK | W_OK) != 0 {
+            Console.fail("\(socket): \(String(cString: strerror(errno)))")
+        }
+        if AdministeredInstallation.isServed(socket) { return }
+        Console.fail(
+            "no server answers at \(socket): start it with 'nephos serve', or name a running server with '--url'. \(remedy)"
+        )
     }
 
     /// The reason of a refusal, for people.
