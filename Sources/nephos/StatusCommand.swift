@@ -3,12 +3,11 @@ import NephosWire
 
 /// The command `nephos status`, which shows the containers, accounts and records of a running server.
 struct StatusCommand {
-    static let options = [
-        CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
-        ServerCredentials.tokenOption,
-        CommandOption("--json", nil, "Print what the server says, in JSON."),
-        CommandOption("--help", nil, "Show this help."),
-    ]
+    static let options =
+        RunningServer.options + [
+            CommandOption("--json", nil, "Print what the server says, in JSON."),
+            CommandOption("--help", nil, "Show this help."),
+        ]
 
     static let help = """
         See what a running server holds: containers, accounts, and records by type.
@@ -25,24 +24,20 @@ struct StatusCommand {
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let arguments = try Arguments(arguments, options: options, command: "status")
-        let address = try ServerAddress(
-            arguments["--url"] ?? CloudAddress.variable("NEPHOS_URL") ?? RemoteSchema.localURL)
-        let credentials = try ServerCredentials(arguments)
+        let connection = try RunningServer.connection(arguments)
         do {
-            let (status, body) = try ServerConnection(address: address, credentials).get("/status")
-            guard status == 200 else {
-                Console.fail((try? ErrorDictionary(decoding: body))?.reason ?? "\(address) answered \(status).")
-            }
+            let (status, body) = try connection.get("/status")
+            guard status == 200 else { Console.fail(RunningServer.reason(status, body, of: connection)) }
             let overview = try ServiceOverview(decoding: body)
             if arguments.has("--json") {
                 Console.data(String(decoding: body, as: UTF8.self))
             } else {
-                Console.print(text(overview, address.description))
+                Console.print(text(overview, connection.place.description))
             }
         } catch let failure as ServerConnection.Failure {
             Console.fail(failure.description)
         } catch {
-            Console.fail("\(address) gave an answer that is not a Nephos server's of this version.")
+            Console.fail("\(connection.place) gave an answer that is not a Nephos server's of this version.")
         }
     }
 

@@ -137,6 +137,8 @@ struct AccountsCommand {
                 // The list of a container needs no role of the installation, whose refusal would be audited.
                 let isOfContainer = action == .list && arguments.has("--container")
                 isProduction = try !isOfContainer && AdministeredInstallation.isProduction(address, arguments)
+            } else if arguments.has(RunningServer.socketOption.name) {
+                isProduction = true
             } else {
                 let data = arguments["--data"] ?? ""
                 isProduction = ServeCommand.isProduction(data) || PostgresStores.isOfDatabase(directory: data)

@@ -6,7 +6,8 @@ struct FaultsCommand {
         case list, add, clear
     }
 
-    static let options = CloudAddress.containerOptions + [CommandOption("--help", nil, "Show this help.")]
+    static let options =
+        CloudAddress.withoutSocket(CloudAddress.containerOptions) + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """
         Have requests to 'nephos dev' go wrong, to see what an app does then.

@@ -30,7 +30,7 @@ struct KeysCommand {
     }
 
     static let options =
-        CloudAddress.options.filter { $0.name != "--data" && $0.name != "--database" }
+        CloudAddress.withoutSocket(CloudAddress.options).filter { $0.name != "--data" && $0.name != "--database" }
         + [
             Confirmation.option,
             CommandOption("--help", nil, "Show this help."),

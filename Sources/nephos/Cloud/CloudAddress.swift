@@ -28,6 +28,7 @@ struct CloudAddress {
             The data directory of a server that is not running, or of a running 'nephos serve'
             that is administered.
             """),
+        RunningServer.socketOption,
         CommandOption(
             "--container", "ID",
             """
@@ -51,6 +52,11 @@ struct CloudAddress {
                 """),
         ]
 
+    /// The options of a command whose requests no socket answers: accounts', and those to `nephos dev`.
+    static func withoutSocket(_ options: [CommandOption]) -> [CommandOption] {
+        options.filter { $0.name != RunningServer.socketOption.name }
+    }
+
     var place: Place
     var container: String?
     var environment: String
@@ -66,8 +72,10 @@ struct CloudAddress {
     /// - Parameter accountSignsIn: whether `--account` names the account to sign in as, and not the account that an
     ///   administrator's request is about.
     init(_ arguments: Arguments, accountSignsIn: Bool = true) throws(UsageError) {
-        if let directory = arguments["--data"] {
-            guard !arguments.has("--url") else { throw UsageError("'--data' and '--url' exclude each other.") }
+        try RunningServer.checkIsOnePlace(arguments)
+        if let socket = RunningServer.namedSocket(arguments) {
+            place = .socket(socket)
+        } else if let directory = arguments["--data"] {
             let socket = ServeCommand.socketPath(in: directory)
             place = AdministeredInstallation.isServed(socket) ? .socket(socket) : .dataDirectory(directory)
         } else {

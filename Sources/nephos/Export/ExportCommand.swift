@@ -21,7 +21,7 @@ struct ExportCommand {
             CommandOption("--output", "FILE", "Write to FILE. Default: standard output"),
             AssetFolder.option,
         ]
-        + CloudAddress.options.map { option in
+        + CloudAddress.withoutSocket(CloudAddress.options).map { option in
             if option.name != "--account" { return option }
             return CommandOption(
                 option.name, option.value, option.help + ".\nSeveral are exported one after the other."

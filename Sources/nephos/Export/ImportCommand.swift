@@ -4,7 +4,7 @@ import NephosWire
 /// The command `nephos import`, which saves the records of an export by `nephos export`.
 struct ImportCommand {
     static let options =
-        [AssetFolder.option, RecordImport.skipOrphans] + CloudAddress.options
+        [AssetFolder.option, RecordImport.skipOrphans] + CloudAddress.withoutSocket(CloudAddress.options)
         + [CommandOption("--help", nil, "Show this help.")]
 
     static let help = """

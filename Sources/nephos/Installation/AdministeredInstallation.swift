@@ -13,7 +13,7 @@ import NephosWire
 final class AdministeredInstallation {
     static let options = [
         CommandOption("--data", "DIR", "The data directory of the server. Default: \(ServeCommand.defaultData)"),
-        ServeCommand.socketOption,
+        RunningServer.socketOption,
         CommandOption(
             "--url", "URL", "A server elsewhere; the token is that of an administrator's session."),
         ServerCredentials.tokenOption,

@@ -29,7 +29,7 @@ struct MigrateCommand {
         The stores at the first place stay as they are: start no server there again. Once
         all are moved, a directory of files says that it is PostgreSQL's
         (assets.id): commands on it need --storage, and those that have no such option
-        a running server's --url.
+        a running server's --url or --socket.
 
         The files of assets stay where they are: start the server with the same --data, or
         the same --asset-storage.

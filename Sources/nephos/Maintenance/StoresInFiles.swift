@@ -15,7 +15,7 @@ enum StoresInFiles {
     /// - Parameter remedy: what to do instead if it is one of servers over PostgreSQL.
     /// - Throws: `StorageError`.
     static func open(
-        _ path: String, remedy: String = "Reach a running one of these servers with '--url URL'."
+        _ path: String, remedy: String = "Reach a running one of these servers with '--url URL', or '--socket FILE'."
     ) throws -> DataDirectory {
         try check(path, remedy: remedy)
         return try DataDirectory(path: path, options: SQLiteOptions(log: ServiceEnvironment.system.log))

@@ -4,10 +4,13 @@ import NephosWire
 
 /// The running server that a command about requests reads from: by its URL, or by its Unix socket on this machine.
 enum RunningServer {
+    static let socketOption = CommandOption(
+        "--socket", "FILE", "The socket of a running 'nephos serve', as its --socket names it.")
+
     static let options = [
         CommandOption("--url", "URL", "The running server. Default: NEPHOS_URL, or \(RemoteSchema.localURL)"),
         CommandOption("--data", "DIR", "The data directory of a running 'nephos serve' on this machine."),
-        ServeCommand.socketOption,
+        socketOption,
         ServerCredentials.tokenOption,
     ]
 
@@ -33,9 +36,11 @@ enum RunningServer {
     /// go on with the data of `--data`, or of its default, which may be another server's.
     static func namedSocket(_ arguments: Arguments) -> String? {
         guard let socket = arguments["--socket"] else { return nil }
-        checkIsServed(socket, "Leave out '--socket' for the data of a stopped server.")
+        checkIsServed(socket, stoppedRemedy)
         return socket
     }
+
+    static let stoppedRemedy = "Leave out '--socket' for the data of a stopped server."
 
     /// - Parameter remedy: what else helps if no server answers.
     static func checkIsServed(_ socket: String, _ remedy: String) {

@@ -25,6 +25,7 @@ struct SchemaCommand {
             A data directory that no server uses, or that of a running
             'nephos serve'.
             """),
+        RunningServer.socketOption,
         CommandOption(
             "--container", "ID",
             """
@@ -88,6 +89,7 @@ struct SchemaCommand {
     var action: Action
     var url: String?
     var data: String?
+    var socket: String?
     var credentials: ServerCredentials
     var container: String?
     var environment: ContainerEnvironment
@@ -121,8 +123,9 @@ struct SchemaCommand {
             rest, options: Self.options, command: "schema", wordLimit: action.wordCount)
         url = arguments["--url"]
         data = arguments["--data"]
+        socket = arguments["--socket"]
         credentials = try ServerCredentials(arguments)
-        if url != nil && data != nil { throw UsageError("'--url' and '--data' exclude each other.") }
+        try RunningServer.checkIsOnePlace(arguments)
         container = arguments["--container"] ?? variables["NEPHOS_CONTAINER"].flatMap { $0.isEmpty ? nil : $0 }
         environment = try Self.environment(arguments, variables)
         if environment == .production, action == .sync || action == .preflight {
@@ -144,7 +147,7 @@ struct SchemaCommand {
             throw UsageError("nephos schema \(action.rawValue) needs a file, or - for standard input. \(seeHelp)")
         }
         let namesServer = container != nil || arguments.has("--environment")
-        if url == nil && data == nil && (action != .validate || namesServer) {
+        if url == nil && data == nil && socket == nil && (action != .validate || namesServer) {
             url = variables["NEPHOS_URL"] ?? RemoteSchema.localURL
         }
         if url != nil && container == nil {
@@ -200,16 +203,25 @@ struct SchemaCommand {
             }
             return try RemoteSchema(server, container: container, environment: environment)
         }
-        guard let data else { return nil }
-        let socket = ServeCommand.socketPath(in: data)
-        if AdministeredInstallation.isServed(socket) {
+        if let socket = servedSocket() {
             let container = try container ?? Cloud.onlyContainer(servedAt: socket)
             let server = ServerConnection(socket: socket, credentials)
             return try RemoteSchema(server, container: container, environment: environment)
         }
+        guard let data else { return nil }
         if [.import, .drop, .reset, .deploy].contains(action) { try DataOwner.become(ofData: data) }
         return try DirectorySchema(
             data, container: container, environment: environment, mayMakeContainer: action == .import)
+    }
+
+    /// Returns the socket that is named, or at which a server with the data directory answers; nil for none.
+    private func servedSocket() -> String? {
+        if let socket {
+            RunningServer.checkIsServed(socket, RunningServer.stoppedRemedy)
+            return socket
+        }
+        let found = data.map(ServeCommand.socketPath)
+        return found.flatMap { AdministeredInstallation.isServed($0) ? $0 : nil }
     }
 
     /// Prints the findings and the changes of a report.

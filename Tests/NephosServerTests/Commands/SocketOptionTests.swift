@@ -41,4 +41,43 @@ import Testing
             #expect(finished.status == 0, "\(finished)")
         }
     }
+
+    @Test func `commands that administer ask the server at a socket, also of several containers`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try ServedInstallation(directory.appendingPathComponent("data"))
+            try await served.start()
+            let apiToken = try await served.prepare(accounts: "ada@example.org")
+            try await served.save("a", apiToken: apiToken, token: try await served.signIn("ada@example.org"))
+            let listed = try await served.output("accounts", "list")
+            let ada = String(try #require(listed.firstMatch(of: /ada@example\.org  (\S+)/)).1)
+            let why = ["why", ada, "a", "--owner", ada, "--zone", "_defaultZone"]
+            for (arguments, expected) in [
+                (["schema", "export"], "RECORD TYPE Note"), (["schema", "indexes"], "no indexes"),
+                (["schema", "preflight"], ""), (["preflight"], ""), (["zones", "list"], ""), (["roles", "list"], ""),
+                (["deletions", "forget", "--older-than", "30d", "--yes"], "deletions forgotten"),
+                (["share", "list"], "no shares"), (["query"], "Note"), (why, "owns the record"), (["status"], "Note"),
+                (["accounts", "list"], "ada@example.org"), (["containers", "list"], ServedInstallation.container),
+                (["accounts", "list", "--container", ServedInstallation.container], ada),
+            ] {
+                // A command that looked elsewhere would find no server.
+                func run(_ socket: String) async throws -> Finished {
+                    try await StartedNephos(
+                        arguments + ["--socket", socket], in: directory,
+                        environment: ["NEPHOS_URL": "http://127.0.0.1:1"]
+                    ).finish()
+                }
+                let finished = try await run("\(served.data)/nephos.sock")
+                let isRefused = arguments.last == "preflight"
+                #expect(finished.status == (isRefused ? 1 : 0), "\(arguments): \(finished)")
+                #expect(expected.isEmpty || finished.output.contains(expected), "\(arguments): \(finished)")
+                #expect(!isRefused || finished.errors.contains("production would refuse"), "\(finished)")
+                let none = try await run("\(directory.path)/none.sock")
+                #expect(none.status == 1 && none.errors.contains("no server answers at"), "\(arguments): \(none)")
+            }
+            try await served.output("containers", "create", "iCloud.org.example.Zebra")
+            let which = try await StartedNephos(["zones", "list", "--socket", "\(served.data)/nephos.sock"]).finish()
+            #expect(which.status == 2 && which.errors.contains("iCloud.org.example.Zebra"), "\(which)")
+            try await served.stop()
+        }
+    }
 }
