@@ -24,6 +24,12 @@ struct PostgresError: Error {
         constraint = field(Int32(nephos_pg_diag_constraint))
     }
 
+    /// Returns a message of libpq's on one line, without the spaces that it aligns texts with.
+    static func lines(_ message: String) -> String {
+        message.split(separator: "\n").map { line($0.split(separator: " ").joined(separator: " ")) }.joined(
+            separator: "; ")
+    }
+
     /// Returns a text of PostgreSQL's with spaces in place of tabs, by which it sets off what continues a message.
     static func line(_ text: String) -> String {
         text.split(separator: "\t").joined(separator: " ")

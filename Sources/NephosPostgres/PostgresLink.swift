@@ -65,6 +65,7 @@ final class PostgresLink {
     }
 
     private let handle: OpaquePointer
+    private let notices: NoticeLog
     private let statementMilliseconds: Int
     /// How many queries were sent of each batch whose results were not read yet.
     private var unread: [Int] = []
@@ -84,7 +85,8 @@ final class PostgresLink {
             ("target_session_attrs", "read-write"),
             ("dbname", address.text), ("client_encoding", "UTF8"),
         ]
-        handle = try Self.connect(address, parameters, milliseconds: options.connectMilliseconds)
+        notices = NoticeLog(options.log)
+        handle = try Self.connect(address, parameters, milliseconds: options.connectMilliseconds, notices)
         PQsetnonblocking(handle, 1)
         PQenterPipelineMode(handle)
         // Not as options of the connection, which poolers do not pass on.
@@ -119,7 +121,7 @@ final class PostgresLink {
 
     /// - Parameter milliseconds: how long it may take: each of several servers has its part.
     private static func connect(
-        _ address: PostgresAddress, _ parameters: [(String, String)], milliseconds: Int
+        _ address: PostgresAddress, _ parameters: [(String, String)], milliseconds: Int, _ notices: NoticeLog
     ) throws -> OpaquePointer {
         let hosts = address.hosts
         let first = address.lastHost.index
@@ -127,6 +129,7 @@ final class PostgresLink {
         for offset in hosts.indices {
             let index = (first + offset) % hosts.count
             guard let handle = start(parameters + hosts[index]) else { throw failure }
+            notices.take(from: handle)
             do {
                 let part = Int64(max(milliseconds / hosts.count, 500)) * 1_000_000
                 try connect(handle, deadline: MonotonicTime.now + part)
@@ -154,10 +157,7 @@ final class PostgresLink {
     }
 
     private static func error(_ handle: OpaquePointer, _ action: String) -> StorageError {
-        let message = String(cString: PQerrorMessage(handle)).split(separator: "\n").map {
-            PostgresError.line(String($0))
-        }
-        .joined(separator: "; ")
+        let message = PostgresError.lines(String(cString: PQerrorMessage(handle)))
         return StorageError(.inputOutput, "PostgreSQL: \(message), while \(action)")
     }
 
