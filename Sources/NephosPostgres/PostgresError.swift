@@ -47,7 +47,10 @@ struct PostgresError: Error {
     var needsPreparation: Bool { state == "0A000" || state == "26000" }
 
     func storageError(while action: String) -> StorageError {
-        StorageError(StorageError.Code(sqlState: state), "PostgreSQL: \(message) (\(state)), while \(action)")
+        var error = StorageError(
+            StorageError.Code(sqlState: state), "PostgreSQL: \(message) (\(state)), while \(action)")
+        error.isDiskFull = state == "53100"
+        return error
     }
 }
 

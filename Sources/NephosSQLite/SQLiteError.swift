@@ -7,6 +7,7 @@ extension StorageError {
         let name = String(cString: sqlite3_errstr(code))
         let detail = message == name ? message : "\(message) (\(name))"
         self.init(Code(sqlite: code), "SQLite: \(detail), code \(code), while \(action)")
+        isDiskFull = code & 0xff == SQLITE_FULL
     }
 }
 

@@ -28,6 +28,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
 
     package var code: Code
     package var message: String
+    /// Whether a write failed for lack of disk space. Smaller ones, which need no new page, may go through meanwhile.
+    package var isDiskFull = false
 
     package init(_ code: Code, _ message: String) {
         self.code = code
@@ -37,6 +39,7 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     /// Creates the error for the value `code` of `errno`.
     package init(system code: Int32, while action: String) {
         self.init(.inputOutput, "\(String(cString: strerror(code))), while \(action)")
+        isDiskFull = code == ENOSPC || code == EDQUOT
     }
 
     package var description: String { "\(code): \(message)" }

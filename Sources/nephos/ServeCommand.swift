@@ -91,8 +91,8 @@ struct ServeCommand {
           nephos accounts create ada@example.org
           nephos api-tokens create --container iCloud.org.example.App
 
-        GET /health says that the server runs, GET /ready that writes go through. Stop it
-        with SIGTERM.
+        GET /health says that the server runs, GET /ready that writes go through: not for ten
+        seconds after one failed for lack of disk space. Stop it with SIGTERM.
 
         Options:
         \(CommandOption.help(

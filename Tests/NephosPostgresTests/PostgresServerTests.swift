@@ -393,6 +393,11 @@ import Testing
         }
     }
 
+    @Test(arguments: [("53100", true), ("53200", false)])
+    func `a full disk of the server is told apart`(state: String, isDiskFull: Bool) {
+        #expect(PostgresError(state: state, message: "").storageError(while: "").isDiskFull == isDiskFull)
+    }
+
     @Test func `a store whose role lost a privilege is not ready`() async throws {
         let options = TestCluster.options(connections: 2)
         let (name, address, admin) = try grantedRole(options)

@@ -24,7 +24,7 @@ import Testing
             return try await group.reduce(into: [Int: StorageError]()) { $0[$1.0] = $1.1 }
         }
         for index in stride(from: 4, to: 20, by: 5) {
-            #expect(errors[index]?.code == .inputOutput)
+            #expect(errors[index]?.code == .inputOutput && errors[index]?.isDiskFull == true)
             #expect(errors[index]?.message.contains("full") == true)
         }
         #expect(try await save("after", bytes: 100) == nil)

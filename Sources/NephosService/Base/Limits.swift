@@ -153,6 +153,8 @@ package enum Limits {
     static let openingThreads = 4
     /// The minimum number of milliseconds between two readiness checks, because each check writes.
     static let readinessInterval: Int64 = 1000
+    /// The number of milliseconds for which a service is not ready after a request failed for lack of disk space.
+    static let fullDiskInterval: Int64 = 10_000
     /// The number of milliseconds after which the write of a readiness check counts as hung.
     static let readinessPatience: Int64 = 5000
     /// The maximum number of stores to which one readiness check writes.

@@ -149,6 +149,7 @@ package final class NephosService: Sendable {
     }
 
     func translate(_ error: any Error, requestID: String) -> ServiceError {
-        environment.translate(error, requestID: requestID)
+        if (error as? StorageError)?.isDiskFull == true { readiness.noteFullDisk() }
+        return environment.translate(error, requestID: requestID)
     }
 }

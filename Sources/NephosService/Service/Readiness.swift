@@ -13,14 +13,23 @@ actor Readiness {
     private var check: Task<Void, Never>?
     private var isLate = false
     private var waiting: [CheckedContinuation<String?, Never>] = []
+    /// The time of the last request that failed for lack of disk space, in milliseconds since 1970.
+    private nonisolated let lastFullDisk = Atomic<Int64>(.min)
 
     init(_ stores: Stores, _ environment: ServiceEnvironment) {
         self.stores = stores
         self.environment = environment
     }
 
+    /// Notes that a request failed for lack of disk space. The check's own write needs no new page, and may commit meanwhile.
+    nonisolated func noteFullDisk() { lastFullDisk.store(environment.now(), ordering: .relaxed) }
+
+    private static let fullDisk = "a write failed for lack of disk space; the log has the details"
+
     /// Returns the reason that writes fail; nil if writes succeed.
     func problem() async -> String? {
+        let full = lastFullDisk.load(ordering: .relaxed)
+        if full != .min, (0..<Limits.fullDiskInterval).contains(environment.now() - full) { return Self.fullDisk }
         if check == nil, let last, (0..<Limits.readinessInterval).contains(environment.now() - last.time) {
             return last.problem
         }

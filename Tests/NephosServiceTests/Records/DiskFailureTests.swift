@@ -78,7 +78,11 @@ final class FullStores: StoreProvider {
             if stores.isHanging.load(ordering: .relaxed) {
                 await withCheckedContinuation { continuation in stores.hanging.withLock { $0.append(continuation) } }
             }
-            if stores.isFull.load(ordering: .relaxed) { throw StorageError(.inputOutput, "/data is full") }
+            if stores.isFull.load(ordering: .relaxed) {
+                var error = StorageError(.inputOutput, "/data is full")
+                error.isDiskFull = true
+                throw error
+            }
             return try await engine.write(of: owners, body)
         }
 

@@ -49,6 +49,20 @@ struct ReadinessTests {
         #expect(await problem() == nil)
     }
 
+    @Test
+    func `a service is not ready for ten seconds after a save found the disk full, though a test write goes through`()
+        async throws
+    {
+        stores.isFull.store(true, ordering: .relaxed)
+        await #expect(throws: ServiceError.self) { try await TestDatabase(cloud).modify([.create("b")]) }
+        stores.isFull.store(false, ordering: .relaxed)
+        #expect(await problem()?.contains("lack of disk space") == true)
+        cloud.advance(milliseconds: 9_999)
+        #expect(await problem()?.contains("lack of disk space") == true)
+        cloud.advance(milliseconds: 1)
+        #expect(await problem() == nil)
+    }
+
     @Test func `the reason names the one store that cannot be written, but none if there are several`() async throws {
         stores.isFull.store(true, ordering: .relaxed)
         #expect(await problem()?.hasPrefix("the development store of iCloud.test cannot be written;") == true)
