@@ -10,6 +10,9 @@ extension HTTPRequest {
         MailRequestPage.signUp,
     ]
 
+    /// Whether the target is that of a page for people.
+    var isOfPage: Bool { Self.pages.contains(where: target.hasPrefix) }
+
     /// Reads the headers after they have arrived.
     /// - Returns: the values that the headers announce about the body.
     mutating func readHeaders(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> ExchangeState.Head {
@@ -24,9 +27,7 @@ extension HTTPRequest {
                 signature: Self.header("X-Apple-CloudKit-Request-SignatureV1", connection) ?? "", target: target)
         }
         if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
-        if Self.pages.contains(where: target.hasPrefix) {
-            cookie = Self.header("Cookie", connection)
-        }
+        if isOfPage { cookie = Self.header("Cookie", connection) }
         fetchSite = Self.header("Sec-Fetch-Site", connection)
         fetchMode = Self.header("Sec-Fetch-Mode", connection)
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil

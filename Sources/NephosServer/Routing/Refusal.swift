@@ -77,11 +77,23 @@ package struct Refusal: Error {
                 clientErrorCode: clientCode)
         dictionary.redirectURL = code == .authenticationRequired ? signIn : nil
         var response = HTTPResponse.json(dictionary.encoded(), status: httpStatus)
-        response.headers += headers
-        // The delay is in whole seconds (RFC 9110 §10.2.3), rounded up, because an earlier retry would fail.
-        if let seconds = dictionary.retryAfter {
-            response.headers.append(HTTPHeader("Retry-After", String(Int64(seconds.rounded(.up)))))
-        }
+        response.headers += headers + Self.retryHeader(dictionary.retryAfter)
         return response
+    }
+
+    /// Returns the page that people get in place of the error dictionary.
+    func page(requestID: String) -> HTTPResponse {
+        var response = HTMLPage(title: "Not available", width: "24em", referrerPolicy: "same-origin").response(
+            """
+            <h1>Not available</h1><p>\(OwnPage.escaped(reason)).</p><p>Open this page again in a moment. The server's log has \
+            the reason under \(OwnPage.escaped(requestID)).</p>
+            """, status: httpStatus)
+        response.headers += headers + Self.retryHeader(retryAfter)
+        return response
+    }
+
+    /// The delay is in whole seconds (RFC 9110 §10.2.3), rounded up, because an earlier retry would fail.
+    private static func retryHeader(_ seconds: Double?) -> [HTTPHeader] {
+        seconds.map { [HTTPHeader("Retry-After", String(Int64($0.rounded(.up))))] } ?? []
     }
 }

@@ -6,13 +6,21 @@ extension Responder {
     /// not keep the bodies of callers whom the route refuses, and short ones of callers without an account. A request of a
     /// long body counts twice for its account's rate.
     package func admission(_ request: HTTPRequest) async -> Admission {
+        let requestID = requestIDs.next()
         do throws(Refusal) {
             try access.check(request)
             try access.admit(request)
-            return .body(limit: try await bodyLimit(request))
+            let limit = await RequestTiming(client: request.client, requestID: requestID).measure {
+                await limitOfBody(request)
+            }
+            return .body(limit: try limit.get())
         } catch {
-            return .refused(await respond(to: request, error))
+            return .refused(await respond(to: request, error, requestID: requestID))
         }
+    }
+
+    private func limitOfBody(_ request: HTTPRequest) async -> Result<Int, Refusal> {
+        do throws(Refusal) { return .success(try await bodyLimit(request)) } catch { return .failure(error) }
     }
 
     /// Returns the maximum size in bytes of a request's body.

@@ -11,7 +11,7 @@ package final class Responder: Sendable {
     let access: any ServerAccess
     let router: Router
     private let metrics = Metrics()
-    private let requestIDs = RequestIDs()
+    let requestIDs = RequestIDs()
     private let recent = RecentRequests()
     let streams: RequestStreams
     let clients = ClientLog()
@@ -61,13 +61,14 @@ package final class Responder: Sendable {
         RequestTarget(request.target).flatMap { access.account(request, $0) }
     }
 
-    package func respond(to request: HTTPRequest) async -> HTTPResponse { await respond(to: request, nil) }
+    package func respond(to request: HTTPRequest) async -> HTTPResponse {
+        await respond(to: request, nil, requestID: requestIDs.next())
+    }
 
     /// - Parameter refusal: the refusal of the request before its body was read; nil for none.
-    func respond(to request: HTTPRequest, _ refusal: Refusal?) async -> HTTPResponse {
+    func respond(to request: HTTPRequest, _ refusal: Refusal?, requestID: String) async -> HTTPResponse {
         let start = ContinuousClock.now
         metrics.began()
-        let requestID = requestIDs.next()
         let target = RequestTarget(request.target)
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
@@ -82,12 +83,13 @@ package final class Responder: Sendable {
             ? RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses) : nil
         var refused: Refusal?
         var reader: String?
-        let timing = RequestTiming(client: request.client)
+        let timing = RequestTiming(client: request.client, requestID: requestID)
         do throws(Refusal) {
             if let problem = request.problem { throw Refusal(.badRequest, problem) }
             try access.check(request)
-            if let origin = request.origin, origin != "null", await access.mayRead(origin, request, target) {
-                reader = origin
+            if let origin = request.origin, origin != "null" {
+                let mayRead = await timing.measure { await access.mayRead(origin, request, target) }
+                if mayRead { reader = origin }
             }
             if let refusal { throw refusal }
             response = try await timing.measure {
@@ -96,8 +98,7 @@ package final class Responder: Sendable {
         } catch let refusal {
             refused = refusal
             if reader == nil, refusal.isPublic, let origin = request.origin, origin != "null" { reader = origin }
-            let signIn = refusal.code == .authenticationRequired ? await access.signInURL(request, target) : nil
-            response = refusal.response(requestID: requestID, signIn: signIn)
+            response = await answer(refusal, to: request, target, requestID)
         }
         complete(&response, of: request, target, route, requestID, reader: reader)
         let duration = ContinuousClock.now - start
@@ -112,6 +113,17 @@ package final class Responder: Sendable {
             log?(entry)
         }
         return response
+    }
+
+    /// Returns the answer to a refused request. Who opens a page of a server that fails gets a page.
+    private func answer(
+        _ refusal: Refusal, to request: HTTPRequest, _ target: RequestTarget?, _ requestID: String
+    ) async -> HTTPResponse {
+        if refusal.httpStatus >= 500, access.installation != nil, request.method == .get, request.isOfPage {
+            return refusal.page(requestID: requestID)
+        }
+        let signIn = refusal.code == .authenticationRequired ? await access.signInURL(request, target) : nil
+        return refusal.response(requestID: requestID, signIn: signIn)
     }
 
     /// Adds to an answer what all of its kind have.

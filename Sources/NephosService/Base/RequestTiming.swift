@@ -4,8 +4,12 @@ import NephosStorage
 package struct RequestTiming: Sendable {
     private let times: RequestTimes
 
-    /// - Parameter client: the client's network address; empty if unknown.
-    package init(client: [UInt8] = []) { times = RequestTimes(client: client) }
+    /// - Parameters:
+    ///   - client: the client's network address; empty if unknown.
+    ///   - requestID: the ID by which the log has the request's failures; nil for none.
+    package init(client: [UInt8] = [], requestID: String? = nil) {
+        times = RequestTimes(client: client, requestID: requestID)
+    }
 
     /// Runs a request and measures its stages.
     package func measure<Answer: Sendable>(_ body: () async -> Answer) async -> Answer {

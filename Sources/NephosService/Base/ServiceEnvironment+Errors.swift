@@ -9,7 +9,8 @@ extension ServiceEnvironment {
         if (error as? StorageError)?.code == .text {
             return .invalid("a name in the request holds a NUL, which no name may")
         }
-        log("request \(requestID): \(error)")
+        // What fails before the caller is known has the request's own ID, too.
+        log("request \(RequestTimes.current?.requestID ?? requestID): \(error)")
         if error is ThreadError { return .busy }
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable

@@ -39,6 +39,8 @@ package final class RequestTimes: Sendable {
 
     /// The network address of the client; empty if the address is unknown.
     package let client: [UInt8]
+    /// The ID that the answer and the log have; nil if the request has none.
+    package let requestID: String?
     private let state: Mutex<State>
     /// The work of the request's reads in units (`ReadMeter`), including reads that were restarted.
     private let work = Atomic<Int>(0)
@@ -46,9 +48,13 @@ package final class RequestTimes: Sendable {
     /// Starts the measurement with the stage `service`.
     /// - Parameters:
     ///   - client: the network address of the client; empty if the address is unknown.
+    ///   - requestID: the ID that the answer and the log have; nil for none.
     ///   - time: the current time of `MonotonicTime` in nanoseconds.
-    package init(client: [UInt8] = [], at time: Int64 = MonotonicTime.now.nanoseconds) {
+    package init(
+        client: [UInt8] = [], requestID: String? = nil, at time: Int64 = MonotonicTime.now.nanoseconds
+    ) {
         self.client = client
+        self.requestID = requestID
         state = Mutex(State(since: time))
     }
 

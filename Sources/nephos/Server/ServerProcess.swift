@@ -10,6 +10,11 @@ struct ServerProcess {
     /// The maximum time in seconds that the process takes to stop.
     private static let stopSeconds = 4
 
+    /// Whether the one server of the process has answered requests.
+    private static let hasServed = Atomic(false)
+
+    static func noteServing() { hasServed.store(true, ordering: .relaxed) }
+
     let log: DevLog
     /// The option that names the port.
     var portOption = "--port N"
@@ -53,7 +58,9 @@ struct ServerProcess {
         // A second signal stops the process without waiting for accepted requests. The wait is bounded anyway. A write
         // that is not committed by then was not acknowledged, and the store is as if it had never begun.
         if let signal = signals.wait(seconds: Self.stopSeconds + drain) { exit(128 + signal) }
-        log.note("stopped while requests were under way; none of them was acknowledged")
+        log.note(
+            Self.hasServed.load(ordering: .relaxed)
+                ? "stopped while requests were under way; none of them was acknowledged" : "stopped before it served")
         _exit(0)
     }
 
@@ -123,6 +130,7 @@ struct ServedService {
             await responder.respond(to: $0)
         }
         let metricsServer = try startMetrics()
+        ServerProcess.noteServing()
         ready(server)
         ServiceManager.current?.noteReady()
         await service.resume()

@@ -118,4 +118,27 @@ import Testing
             try await third.output("verify")
         }
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a server that is stopped while another makes the tables says that it never served`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let database = try EmptyDatabase()
+            try database.holdTables()
+            let server = try StartedNephos([
+                "serve", "--data", directory.path, "--url", "http://127.0.0.1:8484", "--listen", "127.0.0.1:0",
+                "--storage",
+                database.address, Self.unsafe,
+            ])
+            let waiting = try await offThePool {
+                String(decoding: server.errors.fileHandleForReading.availableData, as: UTF8.self)
+            }
+            #expect(waiting.contains("waiting for another server"), "\(waiting)")
+            let stopped = try await server.stop()
+            #expect(stopped.status == 0 && stopped.errors.contains("stopped before it served"), "\(stopped)")
+            #expect(!stopped.errors.contains("under way"), "\(stopped)")
+            try database.releaseTables()
+        }
+    }
 }

@@ -49,9 +49,13 @@ final class ProductionServer: Sendable {
     private let clock = Clock()
     private let callers = Mutex<[Caller: Credentials]>([:])
 
-    init(rates: RequestRates = RequestRates(), people: PeopleSettings = PeopleSettings()) async throws {
-        let stores = MemoryStores()
+    /// - Parameter log: takes the lines of the service's log; nil for standard error.
+    init(
+        rates: RequestRates = RequestRates(), people: PeopleSettings = PeopleSettings(),
+        stores: any StoreProvider = MemoryStores(), log: (@Sendable (String) -> Void)? = nil
+    ) async throws {
         var environment = ServiceEnvironment.system
+        if let log { environment.log = log }
         environment.now = { [clock] in clock.now.withLock { $0 } }
         environment.passwordCost = Self.passwordCost
         var waiting = environment
