@@ -201,6 +201,16 @@ import Testing
         for sql in SQL.allCases { #expect(throws: Never.self, "\(sql)") { _ = try connection.prepare(sql) } }
     }
 
+    @Test func `a participant's query reads the records under its share alone`() throws {
+        let connection = try Connection(path: ":memory:", access: .writing)
+        try connection.migrate(Migration.all)
+        let plan = try connection.plan(of: .liveSharedRecords)
+        #expect(
+            plan.first
+                == "SEARCH shared USING INDEX shared_record_live (owner=? AND zone=? AND share=? AND type=? AND name>?)"
+        )
+    }
+
     @Test func `no statement sorts rows or scans a table whose size follows the data`() throws {
         let connection = try Connection(path: ":memory:", access: .writing)
         try connection.migrate(Migration.all)

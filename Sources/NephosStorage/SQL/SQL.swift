@@ -13,7 +13,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case lastSequenceOfZone
     case expiredZones, forgetZone, forgottenZones, noteForgottenZone
     case expiredTombstones, removeTombstone, notePurge
-    case recordByName, recordParent, recordsByNames, expectedRecords, expectedSharedRecords, recordByNumber, recordNumber,
+    case recordByName, recordParent, recordsByNames, expectedRecords, expectedSharedRecords, recordByNumber,
+        recordNumber,
         recordsAfter, recordsBefore, recordSizes
     case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
