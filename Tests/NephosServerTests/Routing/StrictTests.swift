@@ -56,6 +56,7 @@ import Testing
         "nephosRequestKey": modify(#","nephosRequestKey":"key-1""#),
         "clientChangeToken": modify(#","clientChangeToken":"AAAA""#),
         "nephosKeep": modify("", of: #", "nephosKeep" : ["b"]"#), "nephosKeys": modify("", of: #","nephosKeys":[]"#),
+        "nephosParticipants": modify("", of: #","nephosParticipants":"AAAA""#),
         "zoneID": modify("", of: #","zoneID":{"zoneName":"Other"}"#),
         "nephosSeconds": .others(
             "records/modify",
