@@ -93,7 +93,7 @@ enum PostgresSQL {
         case .purgeRequestKeys:
             once(sql.template).replacing("LIMIT $4", with: "LIMIT $4 FOR UPDATE SKIP LOCKED")
         case .purgeMembershipsOfAccount, .purgeKeys, .removeSharedRecords, .purgeSharedRecords, .purgeRecords,
-            .purgeReferencesOfRecords, .removeIndexEntries, .purgeIndexEntries:
+            .purgeReferences, .removeIndexEntries, .purgeIndexEntries:
             once(sql.template)
         case .missingIndexEntries:
             """

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [
-        SQL.purgeRecords, .purgeReferencesOfRecords, .purgeIndexEntries, .removeIndexEntries, .purgeSharedRecords,
+        SQL.purgeRecords, .purgeReferences, .purgeIndexEntries, .removeIndexEntries, .purgeSharedRecords,
     ])
     func `a piece is read once, whatever the planner estimates`(_ sql: SQL) async throws {
         try await withStore { connection in

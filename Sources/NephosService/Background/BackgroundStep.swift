@@ -95,6 +95,8 @@ struct BackgroundStep {
             guard let row = try transaction.record(zone: job.zone, named: source.source), !row.isDeleted,
                 !isBack || row.sequence < deletedAt
             else { continue }
+            // A record may have thousands of edges and index entries. A step deletes at least one record.
+            if deleted > 0, transaction.writtenRows >= StorageTransaction.rowsPerRecord * limit { return false }
             try delete(row, changes, in: transaction)
             deleted += 1
         }

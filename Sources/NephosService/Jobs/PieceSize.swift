@@ -9,7 +9,7 @@ struct PieceSize {
     /// Adapts the step size to the duration of a step.
     mutating func took(_ duration: Duration) {
         if duration > Limits.backgroundStepTime {
-            records = max(Limits.recordsPerBackgroundStep / 16, records / 2)
+            records = max(1, records / 2)
         } else if duration < Limits.backgroundStepTime / 4 {
             records = min(Limits.recordsPerBackgroundStep * 8, records * 2)
         }

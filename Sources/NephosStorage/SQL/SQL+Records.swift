@@ -10,9 +10,6 @@ extension SQL {
 
     package static func recordColumns(of table: String) -> String { qualified(recordColumns, table) }
 
-    /// Selects the names of the records that one call of `purgeRecords` removes.
-    static let firstNames = "SELECT name FROM record WHERE owner = $1 AND zone = $2 ORDER BY name LIMIT $3"
-
     /// The statements that look records up; nil for another.
     var recordText: String? {
         switch self {
@@ -89,7 +86,10 @@ extension SQL {
             WHERE id = $12 AND owner = $13 AND zone = $14 AND name = $15
             """
         case .purgeRecords:
-            "DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (\(Self.firstNames))"
+            """
+            DELETE FROM record WHERE owner = $1 AND zone = $2 AND name IN (
+                SELECT name FROM record WHERE owner = $1 AND zone = $2 ORDER BY name LIMIT $3)
+            """
         default: nil
         }
     }

@@ -41,9 +41,12 @@ extension SQL {
             """
         case .removeReferencesFromAny:
             "DELETE FROM reference WHERE owner = $1 AND zone = $2 AND source IN (\(Self.listed))"
-        case .purgeReferencesOfRecords:
-            "DELETE FROM reference WHERE owner = $1 AND zone = $2 AND source IN (\(Self.firstNames))"
-        case .purgeReferences: "DELETE FROM reference WHERE owner = $1 AND zone = $2"
+        case .purgeReferences:
+            """
+            DELETE FROM reference WHERE owner = $1 AND zone = $2 AND (target, kind, source) IN (
+                SELECT target, kind, source FROM reference WHERE owner = $1 AND zone = $2
+                ORDER BY target, kind, source LIMIT $3)
+            """
         default: nil
         }
     }

@@ -18,7 +18,7 @@ package enum SQL: Int, CaseIterable, Sendable {
         recordsAfter, recordsBefore, recordSizes
     case putRecord, updateRecord, purgeRecords
     case referencesTo, referencesToAny, referencesToAfter, referencesFrom, referencesBelow
-    case insertReference, removeReference, removeReferencesFromAny, purgeReferencesOfRecords, purgeReferences
+    case insertReference, removeReference, removeReferencesFromAny, purgeReferences
     case recordTypes, schemaFields, insertRecordType, putSchemaField
     case jobs, jobsAfter, anyJob, insertJob, removeJob, claimJob
     case zonesAfter, indexDefinitions, insertIndexDefinition, updateIndexDefinition, removeIndexDefinition

@@ -85,6 +85,7 @@ extension StorageTransaction {
     private func change<Row>(_ sql: SQL, for rows: [Row], _ bind: (any SQLStatement, Row) throws -> Void) throws {
         if rows.isEmpty { return }
         hasWritten = true
+        writtenRows += rows.count
         try run(sql) { statement in
             for row in rows {
                 try bind(statement, row)

@@ -3,6 +3,11 @@ package final class StorageTransaction: StorageReader {
     private let sequence: SequenceCounter
     /// Whether the transaction ran a statement that may have changed rows.
     var hasWritten = false
+    /// The number of rows that the transaction has written or removed, edges and index entries included.
+    package internal(set) var writtenRows = 0
+    /// The number of rows that a purge or a cascade writes for each record of its limit: edges and index entries, of
+    /// which a record may have thousands.
+    package static let rowsPerRecord = 10
     /// The zones that were passed to `noteChange`, each with its last change sequence. The commit stores them once for
     /// all transactions of a group.
     package private(set) var changedZones: [ZoneKey: Int64] = [:]
@@ -51,7 +56,9 @@ package final class StorageTransaction: StorageReader {
         return try run(sql) { statement in
             try bind(statement)
             _ = try statement.step()
-            return statement.changes
+            let changes = statement.changes
+            writtenRows += changes
+            return changes
         }
     }
 
@@ -103,9 +110,9 @@ package final class StorageTransaction: StorageReader {
         try change(.setClientChangeToken) { try $0.bind(token).bind(zone) }
     }
 
-    /// Removes up to `limit` records of a deleted or expired zone, with their edges and the index entries of about as
-    /// many records.
-    /// - Returns: the number of removed records, or `limit` if index entries may remain.
+    /// Removes up to `limit` records of a deleted or expired zone, once the zone has no edges left, and the edges and
+    /// index entries of about as many records.
+    /// - Returns: the number of removed records, or `limit` if edges or index entries may remain.
     /// - Throws: `StorageError` `.constraint` if the zone is live.
     package func purgeRecords(zone: ZoneKey, limit: Int) throws -> Int {
         let isDeleted = try row(.zoneDeletion, bind: { try $0.bind(zone) }, read: { $0.integer(0) != 0 })
@@ -113,21 +120,25 @@ package final class StorageTransaction: StorageReader {
         guard isDeleted != false else {
             throw StorageError(.constraint, "Zone \(zone.id) of owner \(zone.owner.rawValue) is not a deleted zone.")
         }
-        try change(.purgeReferencesOfRecords) { try $0.bind(zone).bind(limit: limit) }
+        let rows = Self.rows(of: limit)
+        if try change(.purgeReferences, { try $0.bind(zone).bind(limit: rows) }) >= rows { return limit }
         let purged = try change(.purgeRecords) { try $0.bind(zone).bind(limit: limit) }
-        // Removes edges whose source record is missing, if any.
-        if purged < limit { try change(.purgeReferences) { try $0.bind(zone) } }
         if try purgeSharedRecords(zone: zone, limit: limit) >= limit { return limit }
         return try purgeIndexEntries(zone: zone, limit: limit) ? purged : limit
     }
 
-    /// Removes entries of the zone's first index: up to ten times `limit`, because a record has several entries.
+    /// The number of edges or index entries that a piece of `limit` records may have.
+    private static func rows(of limit: Int) -> Int {
+        limit > .max / rowsPerRecord ? limit : rowsPerRecord * limit
+    }
+
+    /// Removes entries of the zone's first index: up to `rowsPerRecord` times `limit`.
     /// - Returns: whether the zone has no index entries left.
     private func purgeIndexEntries(zone: ZoneKey, limit: Int) throws -> Bool {
         let first = try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) })
         guard let first else { return true }
         try change(.purgeIndexEntries) {
-            try $0.bind(zone).bind(first).bind(limit: limit > .max / 10 ? limit : 10 * limit)
+            try $0.bind(zone).bind(first).bind(limit: Self.rows(of: limit))
         }
         return try row(.firstIndexOfZone, bind: { try $0.bind(zone) }, read: { $0.integer(0) }) == nil
     }
@@ -140,6 +151,7 @@ package final class StorageTransaction: StorageReader {
     @discardableResult
     package func put(_ record: RecordRow) throws -> RowNumber {
         hasWritten = true
+        writtenRows += 1
         if let failure { throw failure }
         do {
             if let number = try connection.put(record) { return number }

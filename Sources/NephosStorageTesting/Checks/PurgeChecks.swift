@@ -28,6 +28,30 @@ extension StorageConformance {
                 try expect(try await engine.allRecords(zone).count, equals: records, "records of \(zone)")
             }
         },
+        .engine("A step of a purge removes few rows, however many edges the records have") { engine in
+            let zone = try await engine.makeZone("Gone")
+            try await engine.write { transaction in
+                for index in 0..<3 {
+                    try transaction.put(.sample(zone, "r\(index)", sequence: try transaction.nextSequence()))
+                    try transaction.insert(
+                        (0..<30).map {
+                            ReferenceRow(zone: zone, target: "t\($0)", kind: .deleteSelf, source: "r\(index)")
+                        })
+                }
+            }
+            try await engine.delete(zone)
+            var rows: [Int] = []
+            var purged = 2
+            while purged == 2 {
+                (purged, rows) = try await engine.write { [rows] transaction in
+                    let purged = try transaction.purgeRecords(zone: zone, limit: 2)
+                    return (purged, rows + [transaction.writtenRows])
+                }
+                try expect(rows.count < 20, equals: true, "a purge ends")
+            }
+            try expect(rows.reduce(0, +), equals: 3 + 3 * 30)
+            try expect(rows.allSatisfy { $0 <= 22 }, equals: true, "rows of each step: \(rows)")
+        },
         .engine("A deleted zone's records stay until they are purged, beside those of the zone's next life") { engine in
             let first = try await engine.makeZone("Z")
             try await engine.save(first, "a", fields: "first")

@@ -1,6 +1,7 @@
 import NephosSQLite
 import NephosStorage
 import NephosTesting
+import NephosWire
 import Testing
 
 @testable import NephosService
@@ -63,6 +64,42 @@ struct BackgroundWorkTests {
         }
         cloud.advance(milliseconds: 1000)
         try await eventually { try await jobs(engine).isEmpty }
+        await cloud.service.close()
+    }
+
+    @Test func `a step of a cascade ends early if its records have many references`() async throws {
+        let cloud = TestCloud()
+        let database = TestDatabase(cloud)
+        let targets = ["t"] + (0..<30).map { "x\($0)" }
+        _ = try await database.modify(targets.map { .create($0) })
+        let references = targets.map { FieldValue.reference(ReferenceValue(recordName: $0, action: .deleteSelf)) }
+        for source in 0..<3 {
+            _ = try await database.modify([.create("a\(source)", ["of": .list(of: .reference, references)])])
+        }
+        let store = try #require(cloud.service.openStores.first)
+        await cloud.service.settle()
+        var written: [Int] = []
+        var left: [Int] = []
+        for _ in 0..<4 {
+            let step = try await store.engine.write { transaction -> (written: Int, left: Int) in
+                let owner = try #require(try transaction.account(named: "me")).owner
+                let zone = try #require(try transaction.zone(owner: owner, named: ZoneIDDictionary.defaultZoneName)).key
+                let job = JobRow(kind: BackgroundJob.cascade.rawValue, zone: zone, subject: "\(Int64.max) t")
+                let indexes = IndexWriter(
+                    definitions: try store.indexes.definitions(in: transaction), accounts: store.accounts)
+                _ = try BackgroundStep(
+                    job: job, limit: 2, environment: store.environment, indexes: indexes, notifier: store.notifier
+                ).run(in: transaction)
+                let sources = try transaction.references(
+                    zone: zone, to: "t", kinds: [.deleteSelf], after: nil, limit: 9)
+                return (transaction.writtenRows, sources.count)
+            }
+            written.append(step.written)
+            left.append(step.left)
+        }
+        // Each record is one row and 31 edges; the limit of two records allows 20 rows.
+        #expect(left == [2, 1, 0, 0])
+        #expect(written.allSatisfy { $0 < 2 * 31 }, "\(written)")
         await cloud.service.close()
     }
 
