@@ -23,8 +23,7 @@ enum ShareMembers {
         if row.permission(in: share) == .none {
             return try end(account: row.account, share, at: sequence, changes, in: transaction)
         }
-        let memberships = try transaction.memberships(account: row.account, zone: share.zone)
-        if memberships.contains(where: { $0.share == share.id && $0.left == 0 }) { return }
+        if try transaction.membership(account: row.account, share: share.id)?.left == 0 { return }
         try transaction.put(
             MembershipRow(account: row.account, share: share.id, zone: share.zone, joined: sequence))
     }
@@ -49,13 +48,13 @@ enum ShareMembers {
         account: Int64, _ share: ShareRow, at sequence: Int64, _ changes: SharedChanges,
         in transaction: StorageTransaction
     ) throws {
-        let memberships = try transaction.memberships(account: account, zone: share.zone)
         // A participant without permission has no access that could end.
-        guard var membership = memberships.first(where: { $0.share == share.id && $0.left == 0 }) else { return }
+        guard var membership = try transaction.membership(account: account, share: share.id), membership.left == 0
+        else { return }
         changes.note(account: account)
         membership.left = sequence
         try transaction.put(membership)
-        let isLast = !memberships.contains { $0.share != share.id && $0.left == 0 }
+        let isLast = try !transaction.isMember(account: account, zone: share.zone)
         if isLast { try UnsavedUpload.end(account: account, share.zone, in: transaction) }
     }
 

@@ -148,8 +148,7 @@ struct AcceptShare {
                 role: ParticipantRole.publicUser.number, permission: found.share.publicPermission,
                 status: AcceptanceStatus.pending.number, addedAt: visit.environment.now())
         }
-        let memberships = try transaction.memberships(account: account.id)
-        if memberships.filter({ $0.left == 0 }).count >= Limits.membershipsPerAccount {
+        if try visit.membershipCount() >= Limits.membershipsPerAccount {
             throw ServiceError.limitExceeded(
                 "an account takes part in \(Limits.membershipsPerAccount) shares at most; leave some first")
         }
@@ -179,6 +178,7 @@ struct AcceptShare {
                 try transaction.put(
                     MembershipRow(
                         account: account.id, share: found.share.id, zone: found.share.zone, joined: sequence))
+                visit.noteMembership()
             }
         }
     }
@@ -193,6 +193,8 @@ final class ShareVisit {
     private let notifier: Notifier
     /// Whether change events were stored, so that subscribers must be notified.
     private(set) var leftEvents = false
+    /// The number of the account's memberships; nil until it is read. A request that accepts many shares counts once.
+    private var memberships: Int?
 
     init(
         resolve: ResolveShare, environment: ServiceEnvironment, indexes: IndexWriter, notifier: Notifier,
@@ -204,6 +206,17 @@ final class ShareVisit {
         self.notifier = notifier
         self.transaction = transaction
     }
+
+    /// The number of shares of which the account is a member.
+    func membershipCount() throws -> Int {
+        if let memberships { return memberships }
+        let count = try transaction.membershipCount(account: resolve.account.id)
+        memberships = count
+        return count
+    }
+
+    /// Counts a membership that was inserted.
+    func noteMembership() { memberships = memberships.map { $0 + 1 } }
 
     /// Rewrites the record of a share as changed by an account, and inserts the change events.
     /// - Parameter body: makes further writes; it receives the record's new change sequence.

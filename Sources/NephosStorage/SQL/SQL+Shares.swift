@@ -77,6 +77,15 @@ extension SQL {
             SELECT \(Self.membershipColumns) FROM membership WHERE account = $1 AND owner = $2 AND zone = $3
             ORDER BY share
             """
+        case .membershipInShare:
+            "SELECT \(Self.membershipColumns) FROM membership WHERE account = $1 AND share = $2"
+        // Zones are left in ascending order of the shares, so a descending scan meets a live membership at once.
+        case .liveMembershipInZone:
+            """
+            SELECT share FROM membership WHERE account = $1 AND owner = $2 AND zone = $3 AND left_at = 0
+            ORDER BY share DESC LIMIT 1
+            """
+        case .countMemberships: "SELECT count(*) FROM membership WHERE account = $1 AND left_at = 0"
         case .participantZone:
             """
             SELECT \(Self.qualified(Self.accountColumns, "account")), \(Self.qualified(Self.zoneColumns, "zone")),

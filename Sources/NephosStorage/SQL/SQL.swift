@@ -34,7 +34,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case removeOutbox, removeOutboxOfSubject, removeOldOutbox
     case shareByID, shareByGUID, shareByName, lastShareOfRoot, sharesOfZone, putShare, zoneByID
     case participantsOfShare, participantsOfAccount, participantByGUID, putParticipant, removeParticipant
-    case membershipsOfAccount, membershipsInZone, participantZone, membersOfShare, putMembership
+    case membershipsOfAccount, membershipsInZone, membershipInShare, liveMembershipInZone, countMemberships
+    case participantZone, membersOfShare, putMembership
     case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, liveSharedRecords, lastSharedSequence
     case putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets

@@ -56,6 +56,21 @@ extension StorageReader {
         try rows(.membershipsInZone, bind: { try $0.bind(owner: account).bind(zone) }, read: { MembershipRow($0) })
     }
 
+    /// The membership of an account in a share, even a former one; nil if there is none.
+    package final func membership(account: Int64, share: Int64) throws -> MembershipRow? {
+        try row(.membershipInShare, bind: { try $0.bind(owner: account).bind(share) }, read: { MembershipRow($0) })
+    }
+
+    /// Whether an account is a current member of a share of the zone.
+    package final func isMember(account: Int64, zone: ZoneKey) throws -> Bool {
+        try row(.liveMembershipInZone, bind: { try $0.bind(owner: account).bind(zone) }, read: { _ in true }) ?? false
+    }
+
+    /// The number of shares of which an account is a current member.
+    package final func membershipCount(account: Int64) throws -> Int {
+        try row(.countMemberships, bind: { try $0.bind(owner: account) }, read: { Int($0.integer(0)) }) ?? 0
+    }
+
     /// The accounts that are current members of a share.
     package final func members(share: Int64) throws -> [Int64] {
         try rows(.membersOfShare, bind: { try $0.bind(share) }, read: { $0.owner(0) })

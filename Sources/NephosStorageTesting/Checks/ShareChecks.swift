@@ -89,9 +89,16 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.memberships(account: 1, zone: other) }, equals: [rows[1]])
             try expect(try await engine.read { try $0.members(share: 5) }, equals: [1, 2])
             try expect(try await engine.read { try $0.members(share: 6) }, equals: [])
+            try expect(try await engine.read { try $0.membership(account: 1, share: 6) }, equals: rows[1])
+            try expect(try await engine.read { try $0.membership(account: 2, share: 6) }, equals: nil)
+            try expect(try await engine.read { try $0.isMember(account: 1, zone: one) }, equals: true)
+            try expect(try await engine.read { try $0.isMember(account: 1, zone: other) }, equals: false)
+            try expect(try await engine.read { try $0.membershipCount(account: 1) }, equals: 1)
             var left = rows[0]
             left.left = 20
             try await engine.write { [left] in try $0.put(left) }
+            try expect(try await engine.read { try $0.isMember(account: 1, zone: one) }, equals: false)
+            try expect(try await engine.read { try $0.membershipCount(account: 1) }, equals: 0)
             try expect(try await engine.read { try $0.members(share: 5) }, equals: [2])
             try expect(try await engine.read { try $0.memberships(account: 1, zone: one) }, equals: [left])
         },
