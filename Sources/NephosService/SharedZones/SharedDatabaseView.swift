@@ -20,9 +20,20 @@ struct SharedZone {
     let participations: [Participation]
     /// Whether a background job is moving a subtree. Meanwhile the records' parents determine their shares.
     let hasMoves: Bool
-
     /// The account's participation in the zone-wide share; nil if there is none.
-    var zoneWide: Participation? { participations.first { $0.share.isZoneWide } }
+    let zoneWide: Participation?
+    /// The indices of the participations by share: a request may look one up for each of its records.
+    private let indices: [Int64: Int]
+
+    init(zone: ZoneRow, owner: AccountRow, participations: [Participation], hasMoves: Bool) {
+        self.zone = zone
+        self.owner = owner
+        self.participations = participations
+        self.hasMoves = hasMoves
+        zoneWide = participations.first { $0.share.isZoneWide }
+        indices = Dictionary(
+            participations.enumerated().map { ($1.share.id, $0) }, uniquingKeysWith: { first, _ in first })
+    }
 
     /// The account's participation in the share of a record; nil if it does not participate in that share.
     func participation(of recordName: String, _ reader: StorageReader) throws -> Participation? {
@@ -34,7 +45,7 @@ struct SharedZone {
         return share.flatMap { participation(in: $0) }
     }
 
-    func participation(in share: Int64) -> Participation? { participations.first { $0.share.id == share } }
+    func participation(in share: Int64) -> Participation? { indices[share].map { participations[$0] } }
 
     func standing(on recordName: String, _ reader: StorageReader) throws -> ShareAccess.Standing {
         try participation(of: recordName, reader)?.standing ?? .outsider
