@@ -92,7 +92,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Binds the operation to `account`, even if the account is switched before the operation runs.
     func begin(as account: AccountSession, in session: ContainerSession) {
         beginning.exchange((session, account))
-        guard isReady, let simulated = account.service.simulatedExecutor else { return }
+        guard let simulated = account.service.simulatedExecutor, isReady else { return }
         simulated.workBegan()
         starting.exchange(simulated)
     }
