@@ -61,7 +61,7 @@ extension DatabaseRequestContext {
         }
     }
 
-    /// Signs who takes part in the shares that are saved, as far as this device can.
+    /// Signs the participants of the shares that are saved, if this device has the keys for it.
     /// - Parameter again: whether the service has refused a save of the request.
     private func signing(_ request: ModifyRecordsRequest, again: Bool) async -> ModifyRecordsRequest {
         var request = request
@@ -114,7 +114,7 @@ extension DatabaseRequestContext {
     }
 
     /// Learns from the refusals which group's key has to wrap the keys of the records, and delivers the missing keys.
-    /// - Returns: whether this device may sign who takes part in the refused shares.
+    /// - Returns: whether this device may sign the participants of the refused shares.
     private func makeGood(
         _ refused: [(RecordOperation, RecordResult)], _ request: ModifyRecordsRequest, isFirst: Bool
     ) async throws(KeyFailure) -> Bool {

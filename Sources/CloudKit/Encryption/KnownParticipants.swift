@@ -7,8 +7,8 @@ struct KnownParticipants: Hashable, Sendable {
     private(set) var list: ParticipantList?
     /// The number of the last list, valid or not; 0 if there is none.
     private(set) var number: Int64 = 0
-    /// The participants whom a caller without keys gave access, and whom no device has signed since. The empty
-    /// identifier stands for all accounts that have the share's URL.
+    /// The unsigned participants: a caller without keys added them, and no device has signed a list with them since. The
+    /// empty identifier stands for all accounts that have the share's URL.
     private(set) var unsigned: Set<String>
     /// Whether every account that has the share's URL may join.
     private(set) var isOpen: Bool
@@ -18,7 +18,8 @@ struct KnownParticipants: Hashable, Sendable {
         isOpen = answer.isOpen
         guard let bytes = answer.participants else { return }
         let last = ParticipantList(bytes, for: proof.group)
-        number = last?.number ?? Int64.max - 1
+        // A service may show any number: the next one must exist.
+        number = min(last?.number ?? .max, .max - 1)
         list = last.flatMap { proof.isGenuine($0, answer.group) ? $0 : nil }
     }
 
@@ -31,7 +32,7 @@ struct KnownParticipants: Hashable, Sendable {
     static let everyone = ""
 }
 
-/// The members of a share to whom a library hands the share's key by itself.
+/// The participants of a share that get the share's key without a person's decision.
 struct Coverage: Hashable, Sendable {
     var participants: Set<String> = []
     var isOpen = false
@@ -48,8 +49,8 @@ extension KeptKeys.WaitingGroup {
 }
 
 extension KeyRing {
-    /// Returns the members to whom the key of a group is handed: those of the last signed list that still take part, and
-    /// that no caller without keys has named since. Without a list, the owner's device trusts the first participants that
+    /// Returns the participants that get the key of a group: the present ones of the last signed list that are not marked
+    /// as unsigned. Without a list, the owner's device trusts the first participants that
     /// the service names, but for those. A service that escrows the keys is trusted with the participants, too.
     /// - Parameter accepted: the user record name of an account that a person has accepted; nil for none.
     func coverage(

@@ -20,7 +20,7 @@ struct KeyMove {
 /// - values that are already stored may be sent again unchanged;
 /// - the save of a record that enters a share brings the record's keys wrapped for the share, and the save of a record
 ///   that leaves a share brings them wrapped for the zone, as far as the commit reaches;
-/// - the save of a share that gives access to it signs to whom (`ParticipantList`).
+/// - the save of a share that adds participants brings their signed list (`ParticipantList`).
 ///
 /// Violations are refused with `needsKeys`; our library then wraps the keys and retries. Other clients have no keys, so
 /// the records that they move are noted for the owner's library (`GroupState`).
@@ -51,7 +51,7 @@ struct KeyPlan {
 
     /// - Parameters:
     ///   - moves: the groups that moved records enter and leave, by record name.
-    ///   - toSign: the names of the shares whose save gives access, and does not sign to whom.
+    ///   - toSign: the names of the shares whose save adds participants without a signed list.
     mutating func refuse(
         _ decisions: inout [ItemDecision], moves: [String: KeyMove], newShares: Set<String>, toSign: Set<String>
     ) throws {

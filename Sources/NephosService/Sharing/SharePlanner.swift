@@ -152,7 +152,7 @@ struct SharePlanner {
     /// The names of the shares that the batch creates.
     var newShares: Set<String> { Set(shares.new.keys) }
 
-    /// The names of the shares whose save has to sign who takes part.
+    /// The names of the shares whose save lacks a signed list of participants.
     var sharesToSign: Set<String> { Set(edits.changes.filter(\.value.lacksSignature).keys) }
 
     /// The names of the shares into which or out of which a background job moves records.
