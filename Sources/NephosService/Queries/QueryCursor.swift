@@ -31,7 +31,7 @@ struct QueryCursor: Equatable {
     /// The order as text, if the service chose it; otherwise nil.
     var order: String?
 
-    private static let version: UInt8 = 4
+    private static let version: UInt8 = 5
 
     /// - Parameter query: the encoded query and its zones, to which the marker is bound.
     func text(_ strings: TokenCodec, query: [UInt8]) -> String {
@@ -39,7 +39,8 @@ struct QueryCursor: Equatable {
     }
 
     var bytes: [UInt8] {
-        var bytes = ByteWriter(reserving: given.byteCount + 256)
+        let numbers = given.packed
+        var bytes = ByteWriter(reserving: numbers.count + 256)
         bytes.append(Self.version)
         bytes.append(UInt64(bitPattern: start))
         bytes.append(UInt64(bitPattern: seen))
@@ -56,8 +57,7 @@ struct QueryCursor: Equatable {
             bytes.append(UInt64(bitPattern: zone))
             bytes.append(UInt64(bitPattern: sequence))
         }
-        bytes.append(UInt64(given.byteCount))
-        given.write(to: &bytes)
+        bytes.append(numbers)
         return Array(bytes.bytes)
     }
 
@@ -77,7 +77,9 @@ struct QueryCursor: Equatable {
 
     init?(bytes content: [UInt8]) {
         var bytes = ByteReader(content)
-        guard bytes.byte() == Self.version, let start = bytes.integer(), let seen = bytes.integer(),
+        // Version 4 differs in the encoding of `given` alone.
+        guard let version = bytes.byte(), version == Self.version || version == 4, let start = bytes.integer(),
+            let seen = bytes.integer(),
             let fullSince = bytes.integer(),
             let order = bytes.bytes(), let kind = bytes.byte(), kind < 4
         else { return nil }
@@ -90,7 +92,10 @@ struct QueryCursor: Equatable {
             phase = .changes(zone: Int64(bitPattern: zone), sequence: Int64(bitPattern: sequence))
         }
         let since = Int64(bitPattern: fullSince)
-        guard let given = bytes.bytes().flatMap({ GivenRecords(bytes: $0, fullSince: since < 0 ? nil : since) })
+        guard
+            let given = bytes.bytes().flatMap({
+                GivenRecords(bytes: $0, fullSince: since < 0 ? nil : since, isPacked: version == Self.version)
+            })
         else { return nil }
         guard bytes.isAtEnd else { return nil }
         self.start = Int64(bitPattern: start)
@@ -102,61 +107,87 @@ struct QueryCursor: Equatable {
 
 /// The records that the pages so far returned, by record number.
 struct GivenRecords: Equatable {
-    /// The number of bytes per record number in a marker.
-    private static let size = 6
-
-    private var numbers: [Int64] = []
+    /// The record numbers of the pages before this one, in ascending order.
+    private var earlier: [Int64] = []
+    /// The record numbers of this page.
+    private var added: [Int64] = []
     /// The change sequence at which the maximum number of records was reached; nil before that.
     private(set) var fullSince: Int64?
-    private var known: Set<Int64>?
 
     init() {}
 
     /// Decodes record numbers; nil if the bytes are malformed.
-    init?(bytes: [UInt8], fullSince: Int64?) {
-        guard bytes.count % Self.size == 0 else { return nil }
+    ///
+    /// - Parameter isPacked: false for the former encoding, six bytes for each number.
+    init?(bytes: [UInt8], fullSince: Int64?, isPacked: Bool) {
+        guard let numbers = isPacked ? Self.unpacked(bytes) : Self.unpackedSixes(bytes) else { return nil }
+        earlier = numbers
         self.fullSince = fullSince
-        numbers.reserveCapacity(bytes.count / Self.size)
-        for start in stride(from: 0, to: bytes.count, by: Self.size) {
-            numbers.append(bytes[start..<start + Self.size].reduce(0) { $0 << 8 | Int64($1) })
-        }
     }
 
     static func == (left: GivenRecords, right: GivenRecords) -> Bool {
-        left.numbers == right.numbers && left.fullSince == right.fullSince
+        left.sorted == right.sorted && left.fullSince == right.fullSince
     }
 
-    var count: Int { numbers.count }
+    var count: Int { earlier.count + added.count }
 
-    /// The size of a marker's record numbers in bytes.
-    var byteCount: Int { Self.size * count }
+    private var sorted: [Int64] { (earlier + added).sorted() }
 
-    fileprivate func write(to bytes: inout ByteWriter) {
-        bytes.append(upTo: byteCount + 2) { output in
-            // Each store writes eight bytes, and the next store overwrites the last two of them.
-            for (index, number) in numbers.enumerated() {
-                output.storeBytes(of: (number << 16).bigEndian, toByteOffset: index * Self.size, as: Int64.self)
-            }
-            return byteCount
+    mutating func insert(_ number: RowNumber) { added.append(number.value) }
+
+    func contains(_ number: RowNumber) -> Bool {
+        var (low, high) = (0, earlier.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if earlier[middle] < number.value { low = middle + 1 } else { high = middle }
         }
-    }
-
-    /// Reserves capacity for `count` more record numbers.
-    mutating func reserve(_ count: Int) { numbers.reserveCapacity(numbers.count + count) }
-
-    mutating func insert(_ number: RowNumber) {
-        numbers.append(number.value)
-        known?.insert(number.value)
-    }
-
-    mutating func contains(_ number: RowNumber) -> Bool {
-        if numbers.isEmpty { return false }
-        let all = known ?? Set(numbers)
-        known = all
-        return all.contains(number.value)
+        return low < earlier.count && earlier[low] == number.value || added.contains(number.value)
     }
 
     mutating func becameFull(at sequence: Int64) {
         if fullSince == nil { fullSince = sequence }
+    }
+
+    // MARK: Encoding
+
+    /// The differences between the ascending numbers, seven bits a byte, the lowest first. The high bit announces another
+    /// byte.
+    fileprivate var packed: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(2 * count)
+        var previous: Int64 = 0
+        for number in sorted {
+            var rest = UInt64(bitPattern: number &- previous)
+            previous = number
+            while rest >= 0x80 {
+                bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+                rest >>= 7
+            }
+            bytes.append(UInt8(rest))
+        }
+        return bytes
+    }
+
+    private static func unpacked(_ bytes: [UInt8]) -> [Int64]? {
+        var numbers: [Int64] = []
+        numbers.reserveCapacity(bytes.count)
+        var (previous, difference, shift) = (Int64(0), UInt64(0), UInt64(0))
+        for byte in bytes {
+            guard shift < 64 else { return nil }
+            difference |= UInt64(byte & 0x7F) << shift
+            shift += 7
+            if byte & 0x80 != 0 { continue }
+            previous &+= Int64(bitPattern: difference)
+            numbers.append(previous)
+            (difference, shift) = (0, 0)
+        }
+        return shift == 0 ? numbers : nil
+    }
+
+    private static func unpackedSixes(_ bytes: [UInt8]) -> [Int64]? {
+        guard bytes.count % 6 == 0 else { return nil }
+        return stride(from: 0, to: bytes.count, by: 6)
+            .map { bytes[$0..<$0 + 6].reduce(0) { $0 << 8 | Int64($1) } }
+            .sorted()
     }
 }

@@ -155,4 +155,52 @@ struct QueryPagingTests {
             #expect(QueryCursor(Data(bytes).base64EncodedString(), strings, query: [42]) == nil)
         }
     }
+
+    @Test func `a marker of the former encoding decodes`() throws {
+        let numbers: [Int64] = [7 << 40, 3, 900]
+        var former = ByteWriter(reserving: 256)
+        former.append(4 as UInt8)
+        for number in [12, 15, UInt64.max] { former.append(number) }
+        former.append("")
+        former.append(1 as UInt8)
+        for number in [4, 99] as [UInt64] { former.append(number) }
+        former.append(
+            numbers.flatMap { number in
+                stride(from: Int64(40), through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> $0) }
+            })
+        let cursor = try #require(QueryCursor(bytes: Array(former.bytes)))
+        var given = GivenRecords()
+        for number in numbers { given.insert(RowNumber(number)) }
+        #expect(
+            cursor == QueryCursor(phase: .changes(zone: 4, sequence: 99), start: 12, seen: 15, given: given, order: nil)
+        )
+        #expect(QueryCursor(bytes: cursor.bytes) == cursor)
+    }
+
+    @Test(arguments: 1...20 as ClosedRange<UInt64>)
+    func `a marker of random record numbers contains them and no others`(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var numbers: Set<Int64> = []
+        var cursor = QueryCursor(phase: .changes(zone: 1, sequence: 2), start: 1, given: GivenRecords(), order: nil)
+        for _ in 0..<10 {
+            for _ in 0..<Int.random(in: 0...50, using: &random) {
+                let number = Int64.random(in: 0..<(1 << Int64.random(in: 1...48, using: &random)), using: &random)
+                if numbers.insert(number).inserted { cursor.given.insert(RowNumber(number)) }
+            }
+            cursor = try #require(QueryCursor(bytes: cursor.bytes))
+            #expect(cursor.given.count == numbers.count)
+            #expect(numbers.allSatisfy { cursor.given.contains(RowNumber($0)) })
+            for number in numbers where !numbers.contains(number + 1) {
+                #expect(!cursor.given.contains(RowNumber(number + 1)))
+            }
+        }
+    }
+
+    @Test func `the largest marker of neighbouring records is below 200 KB`() {
+        var given = GivenRecords()
+        for number in 0..<Int64(QueryBounds().rememberedResults) { given.insert(RowNumber(number * 1000 + 1)) }
+        let cursor = QueryCursor(phase: .changes(zone: 1, sequence: 2), start: 1, given: given, order: nil)
+        let text = cursor.text(TokenCodec(key: .random(), database: "private _a"), query: [42])
+        #expect(text.utf8.count < 200_000)
+    }
 }

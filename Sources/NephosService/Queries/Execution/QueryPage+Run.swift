@@ -57,7 +57,6 @@ extension QueryPage {
             self.order = order
             start = page.cursor?.start ?? 0
             given = page.cursor?.given ?? GivenRecords()
-            if remembers { given.reserve(min(page.limit, page.bounds.resultsPerPage)) }
         }
 
         // MARK: Damaged records
