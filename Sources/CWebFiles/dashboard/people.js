@@ -46,7 +46,7 @@ async function question(here, parameters, known, signal, go) {
 const plain = (parameters, ...text) => h("span", {}, ...text);
 
 const participants = (share) => share.participants.length ? h("ul", { class: "plain" }, share.participants.map((one) =>
-  h("li", {}, one.name + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
+  h("li", {}, (one.name || "invited") + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
 
 const shareColumns = (place, known, may) => [
   { title: "what", cell: (share) => share.rootRecordName ? (may.readPrivateRecords ? link : plain)({ view: "record", ...place, database: "private", account: share.account,
@@ -79,7 +79,7 @@ export async function content(parameters, signal, go, may) {
   return [
     h("form", { class: "row", "aria-label": "Which container", onsubmit: (event) => event.preventDefault(),
       onchange: changes({ view: "people", ...there }, go) }, placeControls(here)),
-    await question(here, parameters, known, signal, go),
+    may.readPrivateRecords ? await question(here, parameters, known, signal, go) : "",
     h("h2", {}, "Accounts"),
     known.length ? table("Accounts", accountColumns(there, zones, may), known) : h("p", { class: "quiet" }, "No account yet."), more,
     h("h2", {}, "Shares"),

@@ -50,7 +50,8 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
     }
 
     override func conclude(_ failure: CKError?) {
-        blocks.completion?(failure == nil ? previousServerChangeToken : nil, failure)
+        let token = previousServerChangeToken ?? CKServerChangeToken(syncToken: "none")
+        blocks.completion?(failure == nil ? token : nil, failure)
     }
 
     override func releaseBlocks() {

@@ -1,7 +1,8 @@
 import NephosWire
 
-/// The dependents of batch items that were refused on this device. They fail with those items: the rest of an atomic
-/// zone, the root of a share, and the share of a root ("both are saved or neither").
+/// The dependents of batch items that were refused on this device. They fail with those items: the rest of the zone if the
+/// request is atomic, whether or not the zone has the capability (`isAtomic`, Apple's documentation), the root of a share,
+/// and the share of a root ("both are saved or neither").
 struct BatchDependents: Sendable {
     struct Item: Hashable, Sendable {
         var recordName: String?
@@ -9,11 +10,6 @@ struct BatchDependents: Sendable {
         var zoneID: ZoneIDDictionary?
         /// The root record of a new share; nil for any other item.
         var root: String?
-
-        /// Whether the item's zone is atomic. The default zone is not, and the public database has no other zone.
-        fileprivate var isInAtomicZone: Bool {
-            zoneID.map { $0.zoneName != ZoneIDDictionary.defaultZoneName } ?? false
-        }
     }
 
     private struct Name: Hashable {
@@ -30,7 +26,7 @@ struct BatchDependents: Sendable {
             reasons = [:]
             return
         }
-        let zones = Set(refused.map { items[$0] }.filter { isAtomic && $0.isInAtomicZone }.map(\.zoneID))
+        let zones = isAtomic ? Set(refused.map { items[$0].zoneID }) : []
         let names = Set(refused.map { Name(recordName: items[$0].recordName, zoneID: items[$0].zoneID) })
         let roots = Set(
             refused.filter { items[$0].root != nil }.map { Name(recordName: items[$0].root, zoneID: items[$0].zoneID) })

@@ -1,4 +1,6 @@
-// swift-format-ignore-file: AlwaysUseLowerCamelCase
+// swift-format-ignore-file: AlwaysUseLowerCamelCase, NoLeadingUnderscores
+
+public import Foundation
 
 // The former names of the types around shares: from before CloudKit's Swift API nested them, and from the time in
 // between.
@@ -23,3 +25,11 @@ public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_ParticipantType = CKShare.ParticipantType
+
+extension CKShare {
+    /// The name under which Objective-C's method reaches Swift where CloudKit's own is not available.
+    @available(*, deprecated, renamed: "oneTimeURL(for:)")
+    public func __oneTimeURL(forParticipantID participantID: CKShare.Participant.ID) -> URL? {
+        oneTimeURL(for: participantID)
+    }
+}

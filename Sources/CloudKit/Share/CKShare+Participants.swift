@@ -2,7 +2,9 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// Adds a participant, or replaces the participant who is the same user.
+    /// Adds a participant. If the share has a participant who is the same user, that one gets the permission, and becomes
+    /// an administrator if the added one is; status, identity and `participantID` stay (`addParticipant(_:)`, Apple's
+    /// documentation).
     ///
     /// The program stops if the share is public, if the participant is the owner, or if the participant joined by the
     /// public URL.
@@ -12,8 +14,13 @@ extension CKShare {
             unless: participant.role != .owner && participant.role != .publicUser,
             "CKShare: a participant with the role \(participant.role) cannot be added.")
         shareState.withLock { state in
-            let index = state.participants.firstIndex { $0 == participant }
-            if let index { state.participants[index] = participant } else { state.participants.append(participant) }
+            guard let known = state.participants.first(where: { $0 == participant }) else {
+                state.participants.append(participant)
+                return
+            }
+            if known.role == .owner { return }
+            known.permission = participant.permission
+            if participant.role == .administrator { known.role = .administrator }
         }
     }
 

@@ -57,19 +57,20 @@ open class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, @unchecked Senda
 
     open func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// Returns whether the other object is an equal identity. Identities are equal if their user record IDs and their
-    /// lookup infos are equal.
+    /// Whether both identities are of the same user: they have the same user record ID or the same lookup info, as for
+    /// `CKShare.Participant`. Without either, an identity equals others without either.
     open override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKUserIdentity else { return false }
-        return self === other || (userRecordID == other.userRecordID && lookupInfo == other.lookupInfo)
+        if self === other { return true }
+        if isUnknown || other.isUnknown { return isUnknown && other.isUnknown }
+        return userRecordID != nil && userRecordID == other.userRecordID
+            || lookupInfo != nil && lookupInfo == other.lookupInfo
     }
 
-    open override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(userRecordID)
-        hasher.combine(lookupInfo)
-        return hasher.finalize()
-    }
+    private var isUnknown: Bool { userRecordID == nil && lookupInfo == nil }
+
+    // All identities have the same hash, because either of two properties makes two of them equal.
+    open override var hash: Int { 0 }
 
     open override var description: String {
         let who = userRecordID?.recordName ?? lookupInfo?.subject ?? "unknown"

@@ -80,11 +80,21 @@ extension ExplainAccessRequest: AccountNaming {
 
 extension RoutedRequest {
     /// Performs a request of the administration about the accounts that its message names.
+    /// - Throws: `permissionFailure` if a viewer names accounts in another way than by their IDs: the answers would tell
+    ///   whose address is whose account.
     func withResolvedAccounts<Message: Sendable, Answer>(
-        _ message: Message, _ call: (Message) async throws(ServiceError) -> Answer
+        _ message: Message, of container: String, _ call: (Message) async throws(ServiceError) -> Answer
     ) async throws(ServiceError) -> Answer {
         guard let installation = access.installation, let naming = message as? any AccountNaming else {
             return try await call(message)
+        }
+        if let administrator, !administrator.hasRole(for: .readPrivateRecords(container: container)),
+            !naming.accountNames.allSatisfy(AccountID.isOne)
+        {
+            throw ServiceError(
+                .accessDenied, .permissionFailure,
+                "accounts are named by their IDs: the account has no role that allows "
+                    + "to look for people by name")
         }
         let (resolved, names) = try await Self.resolved(naming, installation)
         do throws(ServiceError) {

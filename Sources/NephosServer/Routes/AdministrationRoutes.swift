@@ -40,11 +40,12 @@ extension Route {
                 throw Refusal(error)
             }
             do throws(ServiceError) {
-                return try await routed.withResolvedAccounts(message) {
+                return try await routed.withResolvedAccounts(message, of: context.container) {
                     [context] (message) async throws(ServiceError) in
                     try await routed.checkReads(message, of: context.container, route: path)
                     let answer = try await routed.withSignInNames(try await call(routed.service)(message, context))
-                    return .json(answer.encoded())
+                    return .json(
+                        try await routed.withVisibleShares(answer, in: context.container, route: path).encoded())
                 }
             } catch {
                 throw Refusal(error)

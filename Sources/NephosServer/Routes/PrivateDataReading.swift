@@ -20,6 +20,10 @@ extension FindRecordsRequest: PrivateDataReading {
     var readAccount: String? { database == nil && (recordName ?? value) != nil ? "" : nil }
 }
 
+extension ExplainAccessRequest: PrivateDataReading {
+    var readAccount: String? { owner }
+}
+
 extension RoutedRequest {
     /// Checks that the caller may read private records, if the message reads some, and adds that to the audit.
     func checkReads(
@@ -28,17 +32,43 @@ extension RoutedRequest {
         guard let installation = access.installation, let administrator,
             let account = (message as? any PrivateDataReading)?.readAccount
         else { return }
-        let address = SignInCounters.network(request.client) ?? ""
-        let actor = administrator.actor(address: address)
         do throws(ServiceError) {
             try administrator.check(.readPrivateRecords(container: container), at: service.environment.now())
         } catch {
-            installation.noteRefusal(route, container, by: actor, address: address)
+            let address = SignInCounters.network(request.client) ?? ""
+            installation.noteRefusal(route, container, by: administrator.actor(address: address), address: address)
             throw error
         }
+        try await auditReads(of: account, in: container, route: route)
+    }
+
+    private func auditReads(
+        of account: String, in container: String, route: String
+    ) async throws(ServiceError) {
+        guard let installation = access.installation, let administrator else { return }
         // A name that is no account's may be an address.
         let object = AccountID.isOne(account) ? "\(container) \(account)" : container
-        try await installation.audit(route, object, by: actor)
+        let address = SignInCounters.network(request.client) ?? ""
+        try await installation.audit(route, object, by: administrator.actor(address: address))
+    }
+
+    /// Returns an answer without the GUIDs of shares, which let any account join a public share, unless the caller may read
+    /// private records. That is audited. Invited addresses are for administrators alone.
+    func withVisibleShares<Answer: Sendable>(
+        _ answer: Answer, in container: String, route: String
+    ) async throws(ServiceError) -> Answer {
+        guard access.installation != nil, var list = answer as? AccountSharesResponse, let administrator else {
+            return answer
+        }
+        if administrator.hasRole(for: .readPrivateRecords(container: container)) {
+            try await auditReads(of: "", in: container, route: route)
+        } else {
+            for index in list.shares.indices { list.shares[index].shortGUID = "" }
+        }
+        if !administrator.hasRole(for: .viewInstallation) {
+            for index in list.shares.indices { list.shares[index].removeAddresses() }
+        }
+        return list as? Answer ?? answer
     }
 
     /// Returns an answer with the names with which its accounts sign in, for administrators of the installation.
@@ -52,5 +82,13 @@ extension RoutedRequest {
             accounts.accounts[index].signInName = String(name)
         }
         return accounts as? Answer ?? answer
+    }
+}
+
+extension AccountShare {
+    fileprivate mutating func removeAddresses() {
+        for index in participants.indices where !AccountID.isOne(participants[index].name) {
+            participants[index].name = ""
+        }
     }
 }

@@ -452,8 +452,9 @@ package enum Limits {
     static let signInsOfNetwork = 16
     /// The maximum number of devices that an account is known to have signed in from.
     static let knownDevices = 20
-    /// The maximum number of an account's sessions: one more ends the one that expires first.
-    static let sessionsOfAccount = 200
+    /// The maximum number of an account's sessions in a container and environment, in the administration, or at the pages:
+    /// one more ends another of them.
+    static let sessionsOfPlace = 200
     /// The maximum number of sessions that a session remembers as those that led to it.
     static let sessionAncestors = 16
     /// The maximum number of stores whose content an account's page shows at once, and of shares of each of them.

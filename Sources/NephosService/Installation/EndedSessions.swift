@@ -61,15 +61,22 @@ extension StorageTransaction {
         try removeSession(hash, of: account)
     }
 
-    /// Evicts the sessions of an account that expire first, down to `kept` sessions. Those that an evicted one began
-    /// stay, as the newest session may be one of them.
-    func endOldSessions(of account: String, keeping kept: Int) throws {
-        let hashes = try sessionHashes(of: account)
+    /// Evicts sessions in the container and environment of a new session, or of the same pages, down to `kept`: so a token
+    /// of one app ends no session in another. First those end that continue the same sign-in, then those that expire
+    /// first. Those that an evicted one began stay, as the new session may be one of them.
+    func endOldSessions(beside new: StoredSession, hash: String, keeping kept: Int) throws {
+        let hashes = try sessionHashes(of: new.account)
         guard hashes.count > kept else { return }
-        let sessions = try hashes.compactMap { try installationEntry(.session, $0) }
-        for entry in sessions.sorted(by: { $0.expiresAt > $1.expiresAt }).dropFirst(kept) {
-            try removeSession(entry.name, of: account)
+        let others = try hashes.compactMap { other in try entry(StoredSession.self, other).map { (hash: other, $0) } }
+            .filter { $0.hash != hash && $0.1.isInSamePlace(as: new) }
+        let excess = others.count + 1 - kept
+        guard excess > 0 else { return }
+        let signIn = new.ancestors?.first ?? hash
+        let inOrder = others.sorted { first, second in
+            let (isFirst, isSecond) = (first.1.ancestors?.first == signIn, second.1.ancestors?.first == signIn)
+            return isFirst == isSecond ? first.1.expiresAt < second.1.expiresAt : isFirst
         }
+        for other in inOrder.prefix(excess) { try removeSession(other.hash, of: new.account) }
     }
 
     private func sessionHashes(of account: String) throws -> [String] {

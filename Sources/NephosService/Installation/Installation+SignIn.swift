@@ -233,7 +233,8 @@ extension Installation {
             isOfBrowser: isOfBrowser ? true : nil,
             ancestors: parent.flatMap { asking?.ancestors(withOwn: $0) })
         try transaction.put(session, hash: secret.hash)
-        try transaction.endOldSessions(of: account, keeping: Limits.sessionsOfAccount)
+        try transaction.endOldSessions(
+            beside: session, hash: secret.hash, keeping: Limits.sessionsOfPlace)
         let object =
             container.map { "\($0) \(containerEnvironment ?? "")" } ?? (isOfBrowser ? "pages" : "administration")
         try audit(

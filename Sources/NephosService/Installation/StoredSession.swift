@@ -31,6 +31,11 @@ struct StoredSession: StoredEntry {
     /// The time in milliseconds since 1970 at which the person last showed who they are, which changes need to be recent.
     var lastAuthenticatedAt: Int64 { authenticatedAt ?? signedInAt }
 
+    /// Whether both sign in to the same container and environment, to the administration, or to the server's pages.
+    func isInSamePlace(as other: StoredSession) -> Bool {
+        container == other.container && environment == other.environment && isOfBrowser == other.isOfBrowser
+    }
+
     /// The longest label in bytes.
     private static let longestLabel = 200
 

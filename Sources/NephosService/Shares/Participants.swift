@@ -82,7 +82,11 @@ struct Participants {
         var named: Set<String> = []
         for wish in wishes {
             if wish.dictionary.role == .owner || wish.account?.id == owner { continue }
-            let index = rows.firstIndex { $0.isParticipant && wish.means($0) }
+            var index = rows.firstIndex { $0.isParticipant && wish.means($0) }
+            if let row = index.map({ rows[$0] }), wish.invites(row), change.share.openPermission == .none {
+                remove(row, &rows, &change)
+                index = nil
+            }
             guard let index else {
                 named.insert(try invite(wish, &rows, &change))
                 continue
@@ -229,6 +233,12 @@ extension Participants.Change {
 }
 
 extension Participants.Wish {
+    /// Whether the listed participant is an invitation of an account that joined by the public URL: `CKShare` keeps who is
+    /// added after the share was closed.
+    func invites(_ row: ShareParticipantRow) -> Bool {
+        ParticipantRole(number: row.role) == .publicUser && dictionary.role != .publicUser
+    }
+
     /// Whether a row belongs to the listed participant.
     func means(_ row: ShareParticipantRow) -> Bool {
         if let id = dictionary.participantID, id == row.id { return true }

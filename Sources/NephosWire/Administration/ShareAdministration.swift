@@ -9,7 +9,7 @@ package struct ListSharesRequest: Hashable, Sendable {
 
 package struct AccountShare: Hashable, Sendable {
     package struct Participant: Hashable, Sendable {
-        /// The name of the participant's account, or the invited address.
+        /// The name of the participant's account, or the invited address; empty if the caller may not see the address.
         package var name: String
         package var role: String
         package var permission: String
@@ -28,6 +28,7 @@ package struct AccountShare: Hashable, Sendable {
     package var recordName: String
     /// The record name of the hierarchy's root; nil if the zone is shared.
     package var rootRecordName: String?
+    /// Empty if the caller may not read private records.
     package var shortGUID: String
     package var publicPermission: String
     package var participants: [Participant]

@@ -159,11 +159,11 @@ struct ShareCommand {
     private static func text(_ share: AccountShare, _ cloud: Cloud) throws -> String {
         let what = share.rootRecordName.map { "record '\($0)'" } ?? "the whole zone"
         var lines = [
-            "\(try cloud.shown(share.account))  \(share.zoneName)  \(what)  share '\(share.recordName)'  /share/\(share.shortGUID)"
-                + "  public \(share.publicPermission)"
+            "\(try cloud.shown(share.account))  \(share.zoneName)  \(what)  share '\(share.recordName)'"
+                + (share.shortGUID.isEmpty ? "" : "  /share/\(share.shortGUID)") + "  public \(share.publicPermission)"
         ]
         lines += try share.participants.map {
-            "    \(try cloud.shown($0.name))  \($0.role)  \($0.permission)  \($0.status)"
+            "    \($0.name.isEmpty ? "invited" : try cloud.shown($0.name))  \($0.role)  \($0.permission)  \($0.status)"
         }
         return lines.map(Console.printable).joined(separator: "\n") + "\n"
     }

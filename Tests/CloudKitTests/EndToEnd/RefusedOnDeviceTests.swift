@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases, Fault.allCases)
-    func `an unsendable record fails alone in the default zone, also with isAtomic`(
+    func `an unsendable record fails the rest of the default zone, and fails alone without isAtomic`(
         transport: Transport, fault: Fault
     ) async throws {
         try await Cloud.with(transport) { cloud in
@@ -35,7 +35,16 @@ import Testing
                 let old = note("old")
                 try await database.save(old)
                 let records = batch(.default, fault)
-                let outcome = await ModifyOutcome(saving: records, deleting: [old.recordID], in: database)
+                let atomic = await ModifyOutcome(saving: records, deleting: [old.recordID], in: database)
+                #expect(
+                    atomic.codes == [
+                        "bad": fault.code, "good": .batchRequestFailed, "better": .batchRequestFailed,
+                        "old": .batchRequestFailed,
+                    ])
+                #expect(atomic.saved.isEmpty && atomic.deleted.isEmpty)
+                #expect(try await database.existing(records + [old]) == ["old"])
+                let outcome = await ModifyOutcome(
+                    saving: records, deleting: [old.recordID], isAtomic: false, in: database)
                 #expect(outcome.codes == ["bad": fault.code])
                 #expect(outcome.saved == ["good", "better"] && outcome.deleted == ["old"])
                 #expect(
@@ -104,8 +113,6 @@ import Testing
         let database = try LocalCloud().container().privateCloudDatabase
         let zone = isDefaultZone ? .default : try await database.zone("Z")
         let app = BatchApp(batch(zone, fault))
-        // In a custom zone the batch is not atomic; the default zone's never is.
-        app.isAtomic.value = isDefaultZone
         var configuration = CKSyncEngine.Configuration(database: database, stateSerialization: nil, delegate: app)
         configuration.automaticallySync = false
         let engine = CKSyncEngine(configuration)
@@ -122,7 +129,6 @@ import Testing
 /// An app that gives its engine one batch.
 private final class BatchApp: CKSyncEngineDelegate {
     let records: [CKRecord]
-    let isAtomic = Box(false)
     let saved = Box<[String]>([])
     let failed = Box<[String: CKError.Code]>([:])
 
@@ -140,7 +146,6 @@ private final class BatchApp: CKSyncEngineDelegate {
         let pending = syncEngine.state.pendingRecordZoneChanges
         if pending.isEmpty { return nil }
         return CKSyncEngine.RecordZoneChangeBatch(
-            recordsToSave: records.filter { pending.contains(.saveRecord($0.recordID)) },
-            atomicByZone: isAtomic.value)
+            recordsToSave: records.filter { pending.contains(.saveRecord($0.recordID)) })
     }
 }

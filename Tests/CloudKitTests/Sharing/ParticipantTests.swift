@@ -92,6 +92,67 @@ import Testing
         }
     }
 
+    @Test(arguments: ["email", "user record", "participant"])
+    func `who joined by the URL is kept if invited as the share is closed, and accepts once more`(way: String)
+        async throws
+    {
+        try await withShare(publicly: .readWrite) { cloud, list, share in
+            let (bob, dan) = (cloud.container("bob"), cloud.container("dan"))
+            for guest in [bob, dan] { try await guest.join(share.url) }
+            let database = list.owner.privateCloudDatabase
+            let fresh = try await current(share, database)
+            let bobID = try await bob.userRecordID()
+            let joined = try #require(fresh.participants.first { $0.userIdentity.userRecordID == bobID })
+            fresh.publicPermission = .none
+            let invited =
+                switch way {
+                case "email": try await list.owner.shareParticipant(forEmailAddress: "bob@localhost")
+                case "user record": try await list.owner.shareParticipant(forUserRecordID: bobID)
+                default: joined
+                }
+            invited.role = .privateUser
+            invited.permission = .readOnly
+            fresh.addParticipant(invited)
+            try await database.saveAll([fresh])
+            for seen in [fresh, try await current(share, database)] {
+                #expect(seen.participants.map(\.role) == [.owner, .privateUser])
+                #expect(seen.participants.last?.acceptanceStatus == .pending)
+            }
+            #expect(try await bob.sharedCloudDatabase.allRecordZones().isEmpty)
+            try await bob.join(share.url)
+            #expect(try await bob.sharedCloudDatabase.allRecordZones().count == 1)
+            #expect(try await dan.sharedCloudDatabase.allRecordZones().isEmpty)
+            await #expect(codeOf { try await dan.join(share.url) } == .unknownItem)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `adding a participant again changes the permission alone`(byUserRecord: Bool) async throws {
+        try await withShare { cloud, list, share in
+            let bob = cloud.container("bob")
+            try await bob.join(share.url)
+            let database = list.owner.privateCloudDatabase
+            let fresh = try await current(share, database)
+            let former = try #require(fresh.participants.last)
+            let (id, identity) = (former.participantID, former.userIdentity)
+            let again =
+                byUserRecord
+                ? try await list.owner.shareParticipant(forUserRecordID: try await bob.userRecordID())
+                : try await list.owner.shareParticipant(forEmailAddress: "bob@localhost")
+            #expect(again.userIdentity == identity)
+            again.permission = .readOnly
+            fresh.addParticipant(again)
+            fresh.publicPermission = .readOnly
+            #expect(fresh.participants.map(\.participantID).last == id)
+            try await database.saveAll([fresh])
+            let bobs = try #require(fresh.participants.last)
+            #expect(bobs.participantID == id && bobs.acceptanceStatus == .accepted && bobs.permission == .readOnly)
+            #expect(bobs.userIdentity.userRecordID == identity.userRecordID)
+            #expect(bobs.userIdentity.lookupInfo == identity.lookupInfo)
+            #expect(try await bob.sharedCloudDatabase.allRecordZones().count == 1)
+        }
+    }
+
     @Test func `opening a share removes pending invitations, and keeps participants`() async throws {
         try await withShare { cloud, list, share in
             let database = list.owner.privateCloudDatabase

@@ -76,6 +76,61 @@ import Testing
         await server.close()
     }
 
+    @Test func `a viewer sees no URL of a share, a developer no address, and each look at URLs is in the audit`()
+        async throws
+    {
+        let server = try await ProductionServer()
+        try await server.installation.grant(
+            .developer, toAccountNamed: "lovelace", container: ProductionServer.container,
+            by: AuditActor(name: "user 0"))
+        let zone = #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Lists"}}}]}"#
+        #expect(await server.send(try route("zones/modify"), as: .session, body: zone).status == 200)
+        let share = #"""
+            {"zoneID":{"zoneName":"Lists"},"operations":[
+            {"operationType":"create","record":{"recordName":"list","recordType":"List"}},
+            {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
+            "forRecord":{"recordName":"list"},"participants":[
+            {"userIdentity":{"lookupInfo":{"emailAddress":"secret@example.org"}},"permission":"READ_WRITE"}]}}]}
+            """#
+        let saved = await server.send(try route("records/modify"), as: .session, body: share)
+        #expect(saved.status == 200 && !String(decoding: saved.body, as: UTF8.self).contains("serverErrorCode"))
+        let list = try route("/nephos/shares/list")
+        for (caller, seesURL, seesAddress, audits) in [
+            (ProductionServer.Caller.viewer, false, false, 0), (.developer, true, false, 1),
+            (.lateAdministrator, true, true, 2), (.localUser, true, true, 3),
+        ] {
+            let response = await server.send(list, as: caller)
+            let shares = try AccountSharesResponse(decoding: response.body).shares
+            #expect(shares.map { !$0.shortGUID.isEmpty } == [seesURL], "\(caller)")
+            #expect(shares.map(\.participants.count) == [1])
+            #expect(String(decoding: response.body, as: UTF8.self).contains("secret@") == seesAddress, "\(caller)")
+            let looks = try await server.installation.audit(after: 0).events.filter { $0.event.contains("shares/list") }
+            #expect(looks.reduce(0) { $0 + ($1.count ?? 1) } == audits, "\(caller)")
+        }
+        await server.close()
+    }
+
+    @Test func `a viewer names accounts by their IDs alone, and learns of no private record`() async throws {
+        let server = try await ProductionServer()
+        _ = await server.send(try route("zones/list"), as: .session)
+        let id = try await server.installation.accountID(named: "lovelace")
+        for path in ["zones/list", "shares/list", "roles/list"] {
+            let asked = try route("/nephos/\(path)")
+            for name in ["lovelace", "nobody@example.org"] {
+                let answer = await server.send(asked, as: .viewer, body: #"{"account":"\#(name)"}"#)
+                #expect(answer.status == 403, "\(path) \(name)")
+                #expect(!String(decoding: answer.body, as: UTF8.self).contains(id))
+            }
+            #expect(await server.send(asked, as: .viewer, body: #"{"account":"\#(id)"}"#).status == 200, "\(path)")
+            #expect(await server.send(asked, as: .developer, body: #"{"account":"lovelace"}"#).status == 200, "\(path)")
+        }
+        let why = #"{"account":"\#(id)","owner":"\#(id)","zoneName":"_defaultZone","recordName":"a"}"#
+        let explain = try route("/nephos/access/explain")
+        #expect(await server.send(explain, as: .viewer, body: why).status == 403)
+        #expect(await server.send(explain, as: .developer, body: why).status == 404)
+        await server.close()
+    }
+
     private struct Rights: Decodable, Equatable {
         var viewInstallation: Bool
         var change: Bool

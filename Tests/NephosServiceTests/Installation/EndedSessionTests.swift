@@ -1,3 +1,4 @@
+import NephosSQLite
 import NephosWire
 import Testing
 
@@ -34,6 +35,43 @@ import Testing
         for live in [other.token, fourth] { #expect(await isLive(live, apiToken, test)) }
         let left = try await test.installation.sessionSummaries(ofAccountNamed: "ada@example.org")
         #expect(left.count == 2)
+        await test.installation.close()
+    }
+
+    @Test(arguments: [false, true])
+    func `more sessions of one sign-in than the limit end its own, and none of another sign-in or container`(
+        isChain: Bool
+    ) async throws {
+        let test = try await TestInstallation(KeptMemoryStores())
+        let apiToken = try await test.prepare()
+        try await test.installation.createContainer("iCloud.other", by: TestInstallation.root)
+        let foreign = try await test.installation.createAPIToken(
+            container: "iCloud.other", environment: .development, name: "app", origins: [], allowsSignIn: true,
+            lifetime: nil, by: TestInstallation.root
+        ).token
+        let elsewhere = try await test.signIn(apiToken: foreign).token
+        let second = try await test.signIn(apiToken: apiToken).token
+        let first = try await test.signIn(apiToken: apiToken, keepsSignedIn: true).token
+        var begun: [String] = []
+        for _ in 0..<Limits.sessionsOfPlace + 5 {
+            test.clock.advance(milliseconds: 1000)
+            begun.append(try await next(after: isChain ? begun.last ?? first : first, apiToken, test))
+        }
+        // A server that has no session in its cache.
+        let again = try await test.again()
+        func isLive(_ token: String) async -> Bool {
+            await code { () async throws(ServiceError) in
+                _ = try await again.caller(
+                    container: TestInstallation.container, environment: .development, apiToken: apiToken, token: token,
+                    origin: nil)
+            } == nil
+        }
+        for live in [first, second] + begun.suffix(Limits.sessionsOfPlace - 2) { #expect(await isLive(live)) }
+        for ended in begun.prefix(7) { #expect(await !isLive(ended)) }
+        let caller = try await again.caller(
+            container: "iCloud.other", environment: .development, apiToken: foreign, token: elsewhere, origin: nil)
+        #expect(caller.account != nil)
+        await again.close()
         await test.installation.close()
     }
 
