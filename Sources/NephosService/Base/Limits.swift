@@ -44,6 +44,9 @@ package enum Limits {
     package static let deleteSelfSources = 750
     /// The maximum number of references examined per count of one creator's `DELETE_SELF` references to a record.
     static let ownedRead = 2000
+    /// The maximum number of references examined per batch for those counts: each of 400 records may refer to
+    /// another full target.
+    static let sourcesPerBatch = operationsPerRequest * deleteSelfSources
     /// The maximum number of references examined per deletion in the public database to find one that blocks the
     /// deletion. Later references do not block it.
     static let holdersRead = 2000

@@ -61,14 +61,17 @@ extension ZoneBatch {
     }
 
     /// Refuses saves that exceed the number of records that one record may own.
+    /// - Throws: `limitExceeded` if the counts examine more than `Limits.sourcesPerBatch` references.
     func refuseTooManySources(_ decisions: inout [ItemDecision]) throws {
         var counts: [OwnedRecords: Int] = [:]
+        var examined = 0
         for (index, decision) in decisions.enumerated() {
             guard case .save(let save) = decision, !save.newEdges.isEmpty else { continue }
             for edge in save.newEdges.subtracting(save.oldEdges) where edge.kind == .deleteSelf {
                 let owned = OwnedRecords(owner: edge.target, creator: save.row.createdBy)
-                let count = try counts[owned] ?? count(owned, decisions)
+                let count = try counts[owned] ?? count(owned, decisions, &examined)
                 counts[owned] = count + 1
+                if examined > Limits.sourcesPerBatch { throw ReferenceRules.tooManySourcesCounted }
                 guard count >= Limits.deleteSelfSources else { continue }
                 decisions[index] = .refuse(ReferenceRules.tooManySources(of: edge.target), server: nil)
             }
@@ -84,10 +87,13 @@ extension ZoneBatch {
     }
 
     /// The number of stored records that count towards one limit, minus the records that the batch removes.
-    private func count(_ owned: OwnedRecords, _ decisions: [ItemDecision]) throws -> Int {
+    private func count(_ owned: OwnedRecords, _ decisions: [ItemDecision], _ examined: inout Int) throws -> Int {
         let edge = ReferenceEdge(target: owned.owner, kind: .deleteSelf)
         func sources(_ limit: Int) throws -> [ReferenceRow] {
-            try reader.references(zone: zone.key, to: owned.owner, kinds: [.deleteSelf], after: nil, limit: limit)
+            let found = try reader.references(
+                zone: zone.key, to: owned.owner, kinds: [.deleteSelf], after: nil, limit: limit)
+            examined += found.count
+            return found
         }
         let count = try sources(Limits.deleteSelfSources).count
         if count < Limits.deleteSelfSources { return count }

@@ -36,6 +36,10 @@ enum ReferenceRules {
                 + " point at '\(target)' with DELETE_SELF, of the public database's those of one creator")
     }
 
+    static let tooManySourcesCounted = ServiceError.limitExceeded(
+        "the targets of the request's DELETE_SELF references have more than \(Limits.sourcesPerBatch) such references"
+            + " together: save fewer records in a request")
+
     /// - Parameters:
     ///   - source: the record that prevents the deletion; nil if the caller must not know it.
     ///   - owned: the held record, if the deletion would cascade to it; nil if the deleted record itself is held.
