@@ -110,12 +110,12 @@ struct SharedZoneFeed {
     ) throws -> Bool {
         let end = try end(of: part)
         let index = position(of: part, end: end, in: &token)
-        let known = token.positions[index].deletionsKnown
-        defer { token.positions[index].deletionsKnown = max(known, token.positions[index].sequence) }
-        while token.positions[index].sequence < end {
+        let known = token[index].deletionsKnown
+        defer { token[index].deletionsKnown = max(known, token[index].sequence) }
+        while token[index].sequence < end {
             let wanted = min(limit - page.changes.count, budget.rows)
             guard wanted > 0, budget.size > 0 else { return false }
-            let sequence = token.positions[index].sequence
+            let sequence = token[index].sequence
             let rows =
                 part.share.isZoneWide
                 ? try zoneRows(after: sequence, wanted, budget.size, known: known)
@@ -123,18 +123,18 @@ struct SharedZoneFeed {
             for row in rows.rows {
                 if row.sequence > end {
                     // The changes after the end are not complete yet.
-                    token.positions[index].sequence = end
+                    token[index].sequence = end
                     break
                 }
                 budget.rows -= 1
-                token.positions[index].sequence = row.sequence
+                token[index].sequence = row.sequence
                 guard let change = row.change else { continue }
                 page.changes.append(change)
                 if case .changed(let record) = change { budget.size -= record.fields.count }
                 if budget.size <= 0 { break }
             }
-            if rows.rows.isEmpty || rows.isAtEnd && token.positions[index].sequence == rows.rows.last?.sequence {
-                token.positions[index].sequence = max(end, token.positions[index].sequence)
+            if rows.rows.isEmpty || rows.isAtEnd && token[index].sequence == rows.rows.last?.sequence {
+                token[index].sequence = max(end, token[index].sequence)
             }
         }
         return true
@@ -142,12 +142,11 @@ struct SharedZoneFeed {
 
     /// The index of a share's position in the token. The position is added if the token has none.
     private func position(of part: Participation, end: Int64, in token: inout SharedZoneToken) -> Int {
-        if let index = token.positions.firstIndex(where: { $0.share == part.share.id }) { return index }
-        token.positions.append(
+        token.index(ofShare: part.share.id) {
             .init(
                 share: part.share.id, joined: part.joined, sequence: 0,
-                deletionsKnown: max(end, part.joined, purgedUntil(part))))
-        return token.positions.count - 1
+                deletionsKnown: max(end, part.joined, purgedUntil(part)))
+        }
     }
 
     private typealias Rows = (rows: [(sequence: Int64, change: Change?)], isAtEnd: Bool)
@@ -210,7 +209,7 @@ struct SharedZoneFeed {
         while true {
             let wanted = min(limit - page.changes.count, budget.rows)
             guard wanted > 0 else {
-                token.positions[index].sequence = sequence == 0 ? -1 : sequence
+                token[index].sequence = sequence == 0 ? -1 : sequence
                 return false
             }
             let rows = try reader.sharedRecords(
@@ -224,7 +223,7 @@ struct SharedZoneFeed {
                 page.changes.append(.deleted(name: row.name, type: row.type))
             }
             if rows.count < wanted {
-                token.positions.remove(at: index)
+                token.remove(token[index])
                 return true
             }
         }

@@ -15,7 +15,8 @@ struct SharedZoneToken: Equatable {
     }
 
     var zone: Int64
-    var positions: [Position]
+    /// The positions in the order of their shares, so that each is found by a binary search.
+    private(set) var positions: [Position]
     /// During a fetch, the last change sequence that the account could see when the page was read; otherwise 0. Records
     /// that changed up to that sequence are no longer at their earlier positions.
     var seen: Int64
@@ -25,7 +26,7 @@ struct SharedZoneToken: Equatable {
     init(zone: Int64, positions: [Position] = [], seen: Int64 = 0) {
         self.zone = zone
         self.seen = seen
-        self.positions = positions
+        self.positions = positions.sorted { $0.share < $1.share }
     }
 
     /// Whether a restore of the store lost the period in which the store issued the token.
@@ -39,7 +40,34 @@ struct SharedZoneToken: Equatable {
 
     /// The position of a share, if it belongs to the account's present membership; otherwise nil.
     func position(of part: Participation) -> Position? {
-        positions.first { $0.share == part.share.id && $0.joined == part.joined }
+        let place = place(ofShare: part.share.id)
+        guard place < positions.count, positions[place].share == part.share.id, positions[place].joined == part.joined
+        else { return nil }
+        return positions[place]
+    }
+
+    subscript(index: Int) -> Position {
+        get { positions[index] }
+        set { positions[index] = newValue }
+    }
+
+    /// The index of a share's position. Inserts `makePosition()` if there is none.
+    mutating func index(ofShare share: Int64, _ makePosition: () -> Position) -> Int {
+        let place = place(ofShare: share)
+        if place == positions.count || positions[place].share != share { positions.insert(makePosition(), at: place) }
+        return place
+    }
+
+    mutating func remove(_ position: Position) { positions.removeAll { $0 == position } }
+
+    /// The index of the first position of this share or a later one.
+    private func place(ofShare share: Int64) -> Int {
+        var (low, high) = (0, positions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if positions[middle].share < share { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     // MARK: Encoding
@@ -68,6 +96,7 @@ struct SharedZoneToken: Equatable {
                 share: numbers[index], joined: numbers[index + 1], sequence: numbers[index + 2],
                 deletionsKnown: numbers[index + 3])
         }
+        .sorted { $0.share < $1.share }
         seen = numbers.count % 4 == 2 ? numbers[numbers.count - 1] : 0
         if isLost(strings) { return nil }
     }
