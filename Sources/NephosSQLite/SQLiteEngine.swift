@@ -87,7 +87,7 @@ package final class SQLiteEngine: StorageEngine {
     package func write<T: Sendable>(
         of owners: Set<OwnerID>, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
-        try await writer.write(body)
+        try await writer.write(of: owners.count == 1 ? owners.first : nil, body)
     }
 
     package func close() async {

@@ -143,6 +143,16 @@ import Testing
         #expect(log.filter { $0.hasPrefix("answer") } == (0..<1000).map { "answer \($0)" })
     }
 
+    @Test func `owners take turns, and the one who had the last turn comes after the others`() async throws {
+        let connection = FakeConnection()
+        let works = [("a", 1), ("b", 1), ("c", 2), ("d", nil), ("e", 2), ("f", 3), ("g", nil)].map {
+            FakeWork($0.0, of: $0.1, connection.log)
+        }
+        // The first write of `group` has no owner.
+        let log = try await group(works, connection)
+        #expect(log.filter { $0.hasPrefix("run") } == ["a", "c", "f", "b", "d", "e", "g"].map { "run \($0)" })
+    }
+
     @Test func `a sequence number of a failed commit is not reused`() async throws {
         let connection = FakeConnection()
         connection.fails.insert("commit")
@@ -173,11 +183,16 @@ private struct FakeError: Error {}
 
 private final class FakeWork: Work {
     let times: RequestTimes? = nil
+    let owner: OwnerID?
     private let name: String
     private let log: Log
     private let body: (StorageTransaction) throws -> Void
 
-    init(_ name: String, _ log: Log, _ body: @escaping (StorageTransaction) throws -> Void = { _ in }) {
+    init(
+        _ name: String, of owner: Int64? = nil, _ log: Log,
+        _ body: @escaping (StorageTransaction) throws -> Void = { _ in }
+    ) {
+        self.owner = owner.map { OwnerID(rawValue: $0) }
         self.name = name
         self.log = log
         self.body = body

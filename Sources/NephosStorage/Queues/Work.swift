@@ -5,6 +5,8 @@ protocol Work<Access>: AnyObject {
     associatedtype Access
     /// The times of the request that the body belongs to; nil without measurement.
     var times: RequestTimes? { get }
+    /// The owner of the database that the body writes; nil if it reads, or writes several.
+    var owner: OwnerID? { get }
     /// Runs the body and keeps its result. Returns the error that the body throws; nil if it throws none.
     func run(_ access: Access) -> (any Error)?
     /// Resumes the waiting task with the result, or with `failure` as a thrown error.
@@ -18,10 +20,13 @@ final class Request<Access, Value: Sendable>: Work {
     private let continuation: UnsafeContinuation<Value, any Error>
     private var value: Value?
     let times = RequestTimes.current
+    let owner: OwnerID?
 
     init(
-        _ body: @escaping @Sendable (Access) throws -> Value, _ continuation: UnsafeContinuation<Value, any Error>
+        owner: OwnerID? = nil, _ body: @escaping @Sendable (Access) throws -> Value,
+        _ continuation: UnsafeContinuation<Value, any Error>
     ) {
+        self.owner = owner
         self.body = body
         self.continuation = continuation
         times?.enter(.queue)

@@ -6,6 +6,9 @@ import Synchronization
 /// If a write fails, only its own changes are rolled back. That needs savepoints, which cost every write a copy of each
 /// page it touches, and a failed write has seldom changed anything. So a group first runs without savepoints. It runs
 /// again with them only if a write fails after a change.
+///
+/// Owners take turns: no owner's second waiting write runs before another's first, so an owner with many long writes
+/// delays others by one of them.
 package final class WriteQueue: @unchecked Sendable {
     /// The bounds of a group, which limit how long its first write waits.
     enum Limit {
@@ -51,6 +54,8 @@ package final class WriteQueue: @unchecked Sendable {
     private let sequence: SequenceCounter
     private var storedSequence: Int64
     private var group: ArraySlice<any Work<StorageTransaction>> = []
+    /// The owner whose write ran last; nil for work without an owner.
+    private var lastOwner: OwnerID?
     /// The zones that the group changed, each with its last change sequence.
     private var changedZones: [ZoneKey: Int64] = [:]
     private var lastGroup = (size: 1, commitNanoseconds: Int64(0))
@@ -77,11 +82,12 @@ package final class WriteQueue: @unchecked Sendable {
     // MARK: Callers
 
     /// Runs `body` in a transaction, and returns when the transaction is durable.
+    /// - Parameter owner: the owner of the database that `body` writes; nil if it writes several.
     package func write<T: Sendable>(
-        _ body: @escaping @Sendable (StorageTransaction) throws -> T
+        of owner: OwnerID? = nil, _ body: @escaping @Sendable (StorageTransaction) throws -> T
     ) async throws -> T {
         try await withUnsafeThrowingContinuation { continuation in
-            add(write: Request<StorageTransaction, T>({ try body($0) }, continuation))
+            add(write: Request<StorageTransaction, T>(owner: owner, { try body($0) }, continuation))
         }
     }
 
@@ -242,6 +248,23 @@ package final class WriteQueue: @unchecked Sendable {
         guard !waitingWrites.isEmpty else { return }
         group.append(contentsOf: waitingWrites)
         waitingWrites.removeAll(keepingCapacity: true)
+        if group.count > 1 { takeTurns() }
+    }
+
+    /// Sorts the group by the number of writes of the same owner that precede each write.
+    private func takeTurns() {
+        var turns = [lastOwner: 1]
+        var isSorted = true
+        var last = 0
+        let writes = group.map { work in
+            let turn = turns[work.owner, default: 0]
+            turns[work.owner] = turn + 1
+            if turn < last { isSorted = false }
+            last = turn
+            return (turn: turn, work: work)
+        }
+        if isSorted { return }
+        group = ArraySlice(writes.sorted { $0.turn < $1.turn }.map(\.work))
     }
 
     private func run(_ read: WaitingRead) {
@@ -340,6 +363,7 @@ package final class WriteQueue: @unchecked Sendable {
     /// back.
     private func run(_ work: any Work<StorageTransaction>) -> (failure: (any Error)?, hasWritten: Bool) {
         let transaction = StorageTransaction(connection, sequence: sequence)
+        lastOwner = work.owner
         work.times?.enter(.storage)
         // A failed operation fails the write, even if the body continues.
         let failure = work.run(transaction) ?? transaction.failure
