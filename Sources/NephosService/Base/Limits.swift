@@ -293,7 +293,8 @@ package enum Limits {
     static let invitationAddressLength = 320
     /// The maximum number of records per chain of parents.
     static let parentDepth = 1000
-    /// The maximum number of records below a moved record that are examined for the length of their parent chains.
+    /// The maximum number of records below the moved records of a request that are examined for the length of their parent
+    /// chains.
     static let recordsBelowMove = 20_000
     /// The maximum number of descendants of saved records that one commit moves into a share or out of it. A background
     /// job moves the remainder.

@@ -197,7 +197,8 @@ final class ModifyRecords: Sendable {
             changes: inputs.notifier.changes(in: row.key), reader: transaction, shared: zone.shared,
             knowsKeys: request.wantsServerRecord && !request.lacksKeys, names: Set(names),
             sharedChanges: SharedChanges(inputs.notifier.watched), environment: environment,
-            invitations: InvitationCount(inputs.lookups), found: inputs.cascades,
+            invitations: InvitationCount(inputs.lookups),
+            storedParents: StoredParents(row.key, transaction), found: inputs.cascades,
             quotaRefusal: inputs.quota.refusal(of: row.key.owner),
             makeSequence: { try transaction.nextSequence() })
     }

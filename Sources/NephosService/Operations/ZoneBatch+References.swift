@@ -124,7 +124,7 @@ extension ZoneBatch {
             parents[save.row.name] = .some(save.row.parent)
             if save.row.parent != save.stored?.parent { changes.append(index) }
         }
-        let chains = ParentChains(zone: zone.key, saved: parents, reader)
+        let chains = ParentChains(saved: parents, storedParents)
         for index in changes {
             guard case .save(let save) = decisions[index] else { continue }
             if let error = try ReferenceRules.circle(save, chains) {

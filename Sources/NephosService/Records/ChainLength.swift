@@ -4,37 +4,37 @@ import NephosStorage
 /// the limit, so only chains that the move lengthens are checked.
 struct ChainLength {
     let chains: ParentChains
-    private var zone: ZoneKey { chains.zone }
-    private var reader: StorageReader { chains.reader }
+    private var stored: StoredParents { chains.stored }
 
     /// - Parameter ancestors: the number of the record's ancestors after the move.
     func error(moving save: PlannedSave, under ancestors: Int) throws -> ServiceError? {
         let name = save.row.name
         let room = Limits.parentDepth - ancestors
-        if let depth = try depth(below: name) { return depth > room ? ReferenceRules.tooDeep : nil }
         if try ancestors <= storedAncestors(of: save) { return nil }
-        // The count includes records that the batch moves out of the subtree, so it is an upper bound.
-        let limit = Limits.recordsBelowMove
-        let (depth, count) = try reader.extent(zone: zone, below: name, kind: .parent, limit: limit + 1)
-        if depth > room { return ReferenceRules.tooDeep }
-        guard count > limit else { return nil }
+        let below = try stored.subtree(below: name)
+        if below.isWhole, below.depth <= room { return nil }
+        // Without the records that the batch moves out of the subtree, the chains may be shorter.
+        if let depth = try depth(below: name) { return depth > room ? ReferenceRules.tooDeep : nil }
+        if below.depth > room { return ReferenceRules.tooDeep }
         return .limitExceeded(
-            "more than \(limit) records are below '\(name)': it can be moved only to where it has no more ancestors than it"
-                + " has; move what is below it in parts")
+            "more than \(Limits.recordsBelowMove) records are below '\(name)' and the others that the request moves: it can be"
+                + " moved only to where it has no more ancestors than it has; send fewer moves at a time, or move what is"
+                + " below it in parts")
     }
 
     /// The depth of the subtree below a record, found level by level; nil if the subtree has more than
-    /// `Limits.sharedRecordsPerCommit` records.
+    /// `Limits.sharedRecordsPerCommit` records, or the batch has used up its budget.
     private func depth(below name: String) throws -> Int? {
         var level = [name]
         var depth = 0
-        var room = Limits.sharedRecordsPerCommit
+        var room = min(Limits.sharedRecordsPerCommit, chains.levelBudget)
         while true {
             var next: [String] = []
             for parent in level {
-                let children = try reader.references(
-                    zone: zone, to: parent, kinds: [.parent], after: nil, limit: room + 1)
+                let children = try stored.reader.references(
+                    zone: stored.zone, to: parent, kinds: [.parent], after: nil, limit: room + 1)
                 room -= children.count
+                chains.levelBudget = max(0, chains.levelBudget - children.count)
                 if room < 0 { return nil }
                 next += children.map(\.source).filter { stays($0, below: parent) }
             }
@@ -55,7 +55,7 @@ struct ChainLength {
         var current = save.stored?.parent
         while let step = current, count <= Limits.parentDepth {
             count += 1
-            current = try chains.storedParent(of: step)
+            current = try stored.parent(of: step)
         }
         return count
     }

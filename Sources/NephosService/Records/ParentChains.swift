@@ -15,27 +15,18 @@ final class ParentChains {
         case tooDeep
     }
 
-    let zone: ZoneKey
-    let reader: StorageReader
+    let stored: StoredParents
     /// The parents of the records that the batch saves, by record name; a nil parent is none.
     let saved: [String: String?]
-    private var stored: [String: String?] = [:]
     /// The numbers of ancestors of the records whose chains end at a root.
     private var depths: [String: Int] = [:]
     private var tooDeep: Set<String> = []
+    /// The number of records that `ChainLength` may still examine level by level.
+    var levelBudget = Limits.recordsBelowMove
 
-    init(zone: ZoneKey, saved: [String: String?], _ reader: StorageReader) {
-        self.zone = zone
+    init(saved: [String: String?], _ stored: StoredParents) {
         self.saved = saved
-        self.reader = reader
-    }
-
-    /// The parent of a record before the batch; nil if it has none, or does not exist.
-    func storedParent(of name: String) throws -> String? {
-        if let known = stored[name] { return known }
-        let parent = try reader.parent(zone: zone, ofRecord: name)
-        stored[name] = .some(parent)
-        return parent
+        self.stored = stored
     }
 
     /// Walks the chain of a saved record.
@@ -54,7 +45,7 @@ final class ParentChains {
             if !seen.insert(step).inserted { return .circle }
             path.append(step)
             if path.count > Limits.parentDepth || tooDeep.contains(step) { return noteTooDeep(path) }
-            current = try saved[step] ?? storedParent(of: step)
+            current = try saved[step] ?? stored.parent(of: step)
         }
         let count = path.count + above
         if count > Limits.parentDepth { return noteTooDeep(path) }

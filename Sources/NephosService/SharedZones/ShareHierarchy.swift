@@ -5,8 +5,9 @@ import NephosWire
 /// write.
 final class ShareHierarchy {
     private let shares: ZoneShares
-    private let zone: ZoneKey
-    private let reader: StorageReader
+    private let stored: StoredParents
+    private var zone: ZoneKey { stored.zone }
+    private var reader: StorageReader { stored.reader }
     /// The saves of the batch by record name.
     private var saves: [String: PlannedSave] = [:]
     /// The names of the saved records by their parent.
@@ -19,13 +20,15 @@ final class ShareHierarchy {
     private(set) var moves: [String] = []
     /// The number of records that this commit may still examine.
     private var room = Limits.sharedRecordsPerCommit
-    private lazy var chains = ParentChains(zone: zone, saved: saves.mapValues(\.row.parent), reader)
+    private lazy var chains = ParentChains(saved: saves.mapValues(\.row.parent), stored)
+    /// The ancestors after the batch of the zone's shared roots, each with one of the roots below it; nil if the zone has
+    /// too many shares.
+    private lazy var ancestorsOfRoots = Result { try findAncestorsOfRoots() }
     private lazy var hasMoves = Result { try ShareMove.isUnderWay(in: zone, reader) }
 
-    init(_ shares: ZoneShares, _ reader: StorageReader, _ decisions: [ItemDecision], cascade: [String]) {
+    init(_ shares: ZoneShares, _ stored: StoredParents, _ decisions: [ItemDecision], cascade: [String]) {
         self.shares = shares
-        self.reader = reader
-        zone = shares.zone
+        self.stored = stored
         deleted = Set(cascade)
         for decision in decisions {
             switch decision {
@@ -70,7 +73,7 @@ final class ShareHierarchy {
     private func parent(of name: String) throws -> String? {
         if deleted.contains(name) { return nil }
         if let save = saves[name] { return save.row.parent }
-        return try chains.storedParent(of: name)
+        return try stored.parent(of: name)
     }
 
     /// The ID of the live share in which a record is placed; nil if it is in none.
@@ -158,27 +161,29 @@ final class ShareHierarchy {
         return children + (savedChildren[name] ?? [])
     }
 
-    /// Refuses to place a subtree under a share if the subtree contains the root of another share. The check follows
-    /// the parents of the zone's roots upwards.
+    /// Refuses to place a subtree under a share if the subtree contains the root of another share.
     private func refuseSharedBelow(_ name: String, _ share: Int64?) throws {
         guard share != nil else { return }
-        guard let roots = try shares.roots(limit: Limits.sharesPerMove) else {
+        guard let ancestors = try ancestorsOfRoots.get() else {
             throw ServiceError.limitExceeded(
                 "a zone with more than \(Limits.sharesPerMove) shares moves at most \(Limits.sharedRecordsPerCommit) records"
                     + " under one of them at a time: move what is below '\(name)' first")
         }
-        var isBelow: [String: Bool] = [name: true]
-        for root in roots where root != name {
-            var chain: [String] = []
-            var current: String? = root
-            while let step = current, isBelow[step] == nil, chain.count <= Limits.parentDepth {
-                chain.append(step)
+        if let root = ancestors[name] { throw ServiceError.alreadyShared(root) }
+    }
+
+    /// Follows the parents of the zone's roots upwards, each ancestor once.
+    private func findAncestorsOfRoots() throws -> [String: String]? {
+        guard let roots = try shares.roots() else { return nil }
+        var ancestors: [String: String] = [:]
+        for root in roots {
+            var current = try parent(of: root)
+            while let step = current, ancestors[step] == nil {
+                ancestors[step] = root
                 current = try parent(of: step)
             }
-            let found = current.flatMap { isBelow[$0] } ?? false
-            for step in chain { isBelow[step] = found }
-            if found { throw ServiceError.alreadyShared(root) }
         }
+        return ancestors
     }
 }
 

@@ -12,6 +12,8 @@ final class ZoneShares {
     private var live: Set<Int64> = []
     /// Whether the zone has more shares than were read. Each of the others is looked up when it is needed.
     private var hasMore = false
+    /// The shares that are stored, up to one more than `Limits.sharesPerMove`.
+    private lazy var stored = Result { try reader.shares(zone: zone, limit: Limits.sharesPerMove + 1) }
     private(set) var zoneWide: ShareRow?
     /// The shares that the batch creates, by name. Each has the index of its operation.
     private(set) var new: [String: (operation: Int, share: ShareRow)] = [:]
@@ -60,14 +62,13 @@ final class ZoneShares {
     private func isLive(_ share: ShareRow) -> Bool { share.isLive && !ended.contains { $0.id == share.id } }
 
     /// The names of the roots of all live shares, without a zone-wide share.
-    /// - Returns: nil if there are more than `limit` live shares.
-    func roots(limit: Int) throws -> [String]? {
+    /// - Returns: nil if there are more than `Limits.sharesPerMove` live shares.
+    func roots() throws -> [String]? {
         var shares = byRoot.values.filter { live.contains($0.id) }
         if hasMore {
-            let stored = try reader.shares(zone: zone, limit: limit + 1)
-            shares += stored.filter { byRecord[$0.name] == nil && isLive($0) }
+            shares += try stored.get().filter { byRecord[$0.name] == nil && isLive($0) }
         }
-        return shares.count > limit ? nil : shares.filter { !$0.isZoneWide }.map(\.root)
+        return shares.count > Limits.sharesPerMove ? nil : shares.filter { !$0.isZoneWide }.map(\.root)
     }
 
     // MARK: The batch's changes

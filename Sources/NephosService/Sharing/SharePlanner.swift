@@ -47,7 +47,7 @@ struct SharePlanner {
     /// records that would be under two shares, saves that a participant may not make, and cycles of parents.
     mutating func decideHierarchy(_ decisions: inout [ItemDecision], cascade: [String]) throws {
         shares.reviveEnded()
-        let hierarchy = ShareHierarchy(shares, reader, decisions, cascade: cascade)
+        let hierarchy = ShareHierarchy(shares, batch.storedParents, decisions, cascade: cascade)
         try endShares(hierarchy)
         var hasRefused = false
         for (index, decision) in decisions.enumerated() {

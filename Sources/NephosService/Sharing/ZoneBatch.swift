@@ -21,6 +21,7 @@ struct ZoneBatch {
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
     let invitations: InvitationCount
+    let storedParents: StoredParents
     /// The large cascades that were found before the write began.
     let found: FoundCascades
     /// The refusal of saves that make the owner's database larger; nil while it has quota left.
