@@ -15,6 +15,9 @@ extension CKSyncEngine {
         static let maximumCount = 400
         /// The maximum size of a batch in bytes: the 2 MB limit of a request, less a margin.
         static let maximumSize = 3 << 19
+        /// The maximum number of participants, requesters and blocked accounts that the shares of a batch list: the
+        /// service's limit for a request.
+        static let maximumListed = 2000
 
         /// A batch of the first pending changes, as many as fit in one request; nil if no changes are left.
         ///
@@ -26,7 +29,7 @@ extension CKSyncEngine {
             recordProvider: @Sendable (CKRecord.ID) async -> (CKRecord?)
         ) async {
             self.init()
-            var size = 0
+            var (size, listed) = (0, 0)
             for change in pendingChanges {
                 if recordsToSave.count + recordIDsToDelete.count == Self.maximumCount { break }
                 switch change {
@@ -38,6 +41,9 @@ extension CKSyncEngine {
                     // record.
                     if size > 0, size + more > Self.maximumSize { return }
                     size += more
+                    let people = (record as? CKShare)?.shareToModify().listedCount ?? 0
+                    if listed > 0, listed + people > Self.maximumListed { return }
+                    listed += people
                     recordsToSave.append(record)
                 }
             }

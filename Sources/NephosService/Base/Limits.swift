@@ -289,6 +289,8 @@ package enum Limits {
     static let shareRequesters = 100
     /// The maximum number of participants, of requesters, and of blocked accounts that one save of a share may list.
     static let listedParticipants = 4 * shareParticipants
+    /// The maximum number of them that all shares of a request list: each is looked up in the write.
+    static let listedPerRequest = 20 * shareParticipants
     /// The maximum number of Unicode scalars per invited address.
     static let invitationAddressLength = 320
     /// The maximum number of records per chain of parents.

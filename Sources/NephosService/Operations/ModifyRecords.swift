@@ -50,6 +50,12 @@ final class ModifyRecords: Sendable {
                 "number of operations exceeds the limit of \(limit): \(request.operations.count); send several requests"
             )
         }
+        let listed = request.operations.reduce(0) { $0 + ($1.record.share?.listedCount ?? 0) }
+        if listed > Limits.listedPerRequest {
+            throw .limitExceeded(
+                "the shares of the request list \(listed) participants, requesters and blocked accounts; at most"
+                    + " \(Limits.listedPerRequest) are allowed; send several requests")
+        }
         if let token = request.clientChangeToken, token.utf8.count > Limits.clientChangeTokenSize {
             throw .limitExceeded(
                 "clientChangeToken has \(token.utf8.count) bytes; at most \(Limits.clientChangeTokenSize) are allowed")

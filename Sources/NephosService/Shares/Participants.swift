@@ -80,6 +80,7 @@ struct Participants {
         _ wishes: [Wish], to rows: inout [ShareParticipantRow], _ change: inout Change
     ) throws(ServiceError) {
         var named: Set<String> = []
+        var invited = 0
         for wish in wishes {
             if wish.dictionary.role == .owner || wish.account?.id == owner { continue }
             var index = rows.firstIndex { $0.isParticipant && wish.means($0) }
@@ -88,6 +89,8 @@ struct Participants {
                 index = nil
             }
             guard let index else {
+                invited += 1
+                if invited > Limits.shareParticipants { throw .tooManyParticipants }
                 named.insert(try invite(wish, &rows, &change))
                 continue
             }

@@ -62,6 +62,9 @@ package struct ShareToModify: Hashable, Sendable {
     /// (`ParticipantList`). The service then uses the request's identifiers for the participants that the list names.
     package var signedParticipants: [UInt8]?
 
+    /// The number of participants, requesters and blocked accounts that the save lists.
+    package var listedCount: Int { (participants?.count ?? 0) + (requesters?.count ?? 0) + (blocked?.count ?? 0) }
+
     package init(
         forRecord: Root? = nil, publicPermission: SharePermission? = nil, participants: [ParticipantDictionary]? = nil,
         deniesAccessRequests: Bool? = nil, requesters: [UserIdentityDictionary]? = nil,

@@ -114,6 +114,21 @@ import Testing
         #expect(await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: Self.changes("+a")) { _ in nil } == nil)
     }
 
+    @Test func `a batch has as many shares as list the participants of one request`() async throws {
+        let pending = Self.changes("+a +b +c +d +e +f +g +h +i +j +k +l +m +n +o +p +q +r +s +t +u +v")
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
+            let share = CKShare(
+                rootRecord: CKRecord(recordType: "Note", recordID: recordID),
+                shareID: CKRecord.ID(recordName: "share-\(recordID.recordName)", zoneID: recordID.zoneID))
+            for _ in 0..<100 { share.addParticipant(CKShare.Participant.oneTimeURLParticipant()) }
+            return share
+        }
+        let listed = batch?.recordsToSave.compactMap { ($0 as? CKShare)?.participants.count } ?? []
+        let limit = CKSyncEngine.RecordZoneChangeBatch.maximumListed
+        #expect(listed.count < pending.count && listed.reduce(0, +) <= limit)
+        #expect(listed.reduce(0, +) + (listed.first ?? 0) > limit)
+    }
+
     @Test func `a batch made by hand that is too large fails with limitExceeded`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         try await database.makeZones("Z")

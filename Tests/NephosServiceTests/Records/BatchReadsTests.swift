@@ -91,6 +91,52 @@ import Testing
             #expect(try await summaries(zone, [moves[index]]) == ["saved"])
         }
     }
+
+    // MARK: Participants
+
+    @Test func `the shares of a request list a limited number of people, else the request is refused whole`()
+        async throws
+    {
+        let zone = try await TestDatabase(TestCloud(), "alice").making(zone: "Z")
+        let shares = Limits.listedPerRequest / Limits.shareParticipants
+        var operations = (0..<shares).flatMap { index -> [RecordOperation] in
+            [
+                .create("r\(index)"),
+                .share("s\(index)", of: "r\(index)", inviting: Limits.shareParticipants),
+            ]
+        }
+        try await save(zone, operations)
+        operations = (0...shares).flatMap { index -> [RecordOperation] in
+            [
+                .create("t\(index)"),
+                .share("u\(index)", of: "t\(index)", inviting: index == 0 ? 1 : Limits.shareParticipants),
+            ]
+        }
+        let error = await #expect(throws: ServiceError.self) { try await zone.modify(operations) }
+        #expect(error?.clientCode == .limitExceeded && error?.reason.contains("list 2001") == true, "\(error as Any)")
+        #expect(try await zone.existing("t0").isEmpty)
+    }
+
+    @Test func `a save stops at the first participant too many`() throws {
+        var made = 0
+        let participants = Participants(
+            share: ShareRow(
+                id: 1, zone: ZoneKey(owner: .everyone, id: 1), name: "s", root: "r", guid: "g",
+                publicPermission: SharePermission.none.number), rows: [], editor: .owner, now: 0, owner: 1,
+            makeID: {
+                made += 1
+                return "\(made)"
+            }, makeGUID: { "g" })
+        let wishes = (0..<Limits.listedParticipants).map { index in
+            Participants.Wish(
+                dictionary: ParticipantDictionary(userIdentity: UserIdentityDictionary()), account: nil,
+                address: "a\(index)@example.org")
+        }
+        let error = #expect(throws: ServiceError.self) {
+            try participants.change(ShareToModify(), wishes, requesters: nil, blocked: nil)
+        }
+        #expect(error?.clientCode == .tooManyParticipants && made == Limits.shareParticipants)
+    }
 }
 
 extension RecordOperation {
