@@ -143,9 +143,8 @@ package struct DeviceList: Hashable, Sendable {
         }
     }
 
-    package func mayAuthor(_ signingKey: [UInt8]) -> Bool {
-        (devices + recoveryKeys).contains { $0.signing == signingKey }
-    }
+    /// Whether a device or recovery key with this signing key is on the list: its tenure has not ended.
+    package func mayAuthor(_ signingKey: [UInt8]) -> Bool { tenures[signingKey]?.upperBound == Int64.max }
 
     /// Whether the device with this signing key is, or was, on the list.
     package func knowsSigner(_ signingKey: [UInt8]) -> Bool { tenures[signingKey] != nil }

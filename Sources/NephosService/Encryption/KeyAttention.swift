@@ -10,9 +10,8 @@ import NephosWire
 enum KeyAttention {
     /// Whether an account has devices with keys, but no box that gives those devices the share's current key.
     static func lacksKey(
-        _ account: AccountRow, _ share: ShareRow, _ caller: Caller, _ reader: StorageReader
+        _ account: AccountRow, _ share: ShareRow, _ devices: DeviceList, _ reader: StorageReader
     ) throws -> Bool {
-        let devices = try AccountKeys.list(of: account, caller, reader)
         guard !devices.devices.isEmpty else { return false }
         let group = StoredGroupKeys.group(of: share)
         let current = try StoredGroupKeys.currentVersion(of: group, share.zone, reader)

@@ -46,7 +46,7 @@ struct KeyLookup {
             let part = zone.shared?.participations.first(where: {
                 StoredGroupKeys.group(of: $0.share) == request.group
             }), try GroupState.read(request.group, zone.key, reader).attention == 0,
-            try KeyAttention.lacksKey(account, part.share, caller, reader)
+            try KeyAttention.lacksKey(account, part.share, AccountKeys.list(of: account, caller, reader), reader)
         else { return nil }
         return part.share
     }

@@ -16,6 +16,7 @@ struct KeyWriter {
     private let zone: FoundZone
     private let changes: SharedChanges
     private let transaction: StorageTransaction
+    private let lists: DeviceLists
 
     init(
         _ caller: Caller, _ account: AccountRow, _ zone: FoundZone, _ changes: SharedChanges,
@@ -26,6 +27,7 @@ struct KeyWriter {
         self.zone = zone
         self.changes = changes
         self.transaction = transaction
+        lists = DeviceLists(caller, transaction)
     }
 
     func write(_ request: PutGroupKeyRequest) throws {
@@ -33,8 +35,8 @@ struct KeyWriter {
         let standing = KeyStanding(zone, group)
         try checkForm(request)
         try checkRight(request, standing)
-        let devices = try AccountKeys.list(of: account, caller, transaction)
-        let signed = try request.participants.map { try check($0, request, standing, devices) }
+        let devices = try lists.list(of: account)
+        let signed = try request.participants.map { try check($0, request, standing) }
         // If another device signed the next list first, nothing is changed.
         if case .some(.none) = signed { return }
         guard let current = try putKey(request, standing, devices), current != 0 else { return }
@@ -111,7 +113,7 @@ struct KeyWriter {
         guard current < Limits.groupKeyVersions else {
             throw ServiceError.limitExceeded("a group has at most \(Limits.groupKeyVersions) keys")
         }
-        let owner = standing == .owner ? devices : try ownersDevices()
+        let owner = try lists.list(of: owner)
         guard key.recipient == owner.accountKey else {
             throw ServiceError.invalid("the group's key is not for its owner's present account key")
         }
@@ -143,9 +145,7 @@ struct KeyWriter {
     }
 
     private func place(of group: String) -> GroupPlace {
-        let owner = zone.shared?.owner ?? account
-        return GroupPlace(
-            zone: ZonePlace(account: caller.keyPlace(of: owner), zoneName: zone.name), group: group)
+        GroupPlace(zone: ZonePlace(account: caller.keyPlace(of: owner), zoneName: zone.name), group: group)
     }
 
     private func signedBytes(_ key: WrappedGroupKey, _ group: String) -> [UInt8] {
@@ -154,22 +154,19 @@ struct KeyWriter {
             administrators: key.administrators)
     }
 
-    private func ownersDevices() throws -> DeviceList {
-        guard let owner = zone.shared?.owner else { throw ServiceError.internalError }
-        return try AccountKeys.list(of: owner, caller, transaction)
-    }
+    private var owner: AccountRow { zone.shared?.owner ?? account }
 
     // MARK: Who takes part
 
     /// Returns the signed list of participants; nil if another device signed the next one first, or if the share has
     /// changed since. The list names only participants of now, whose identifiers the service made or took with a list.
     private func check(
-        _ bytes: [UInt8], _ request: PutGroupKeyRequest, _ standing: KeyStanding, _ devices: DeviceList
+        _ bytes: [UInt8], _ request: PutGroupKeyRequest, _ standing: KeyStanding
     ) throws -> SignedParticipants? {
         guard let share = try share(of: request.group) else { return nil }
         let check = ParticipantListCheck(
-            group: place(of: request.group), zone: zone.key, standing: standing, devices: devices,
-            owner: standing == .owner ? devices : try ownersDevices(), reader: transaction)
+            group: place(of: request.group), zone: zone.key, standing: standing, account: account, owner: owner,
+            lists: lists, reader: transaction)
         guard let signed = try check.check(bytes, first: request.key) else { return nil }
         let present = Set(try transaction.participants(share: share.id).filter(\.isParticipant).map(\.id))
         guard signed.list.participants.isSubset(of: present), !signed.list.isOpen || share.openPermission != .none
@@ -187,7 +184,7 @@ struct KeyWriter {
         guard let recipient, recipient.id != zone.key.owner.rawValue, let row = try participant(recipient, group) else {
             throw ServiceError.shareRefusal("'\(box.userRecordName)' takes no part in what the key is for")
         }
-        let list = recipient.id == account.id ? devices : try AccountKeys.list(of: recipient, caller, transaction)
+        let list = try lists.list(of: recipient)
         guard box.key.recipient == list.accountKey else {
             throw ServiceError.invalid("the key is not for the present account key of '\(recipient.userRecordName)'")
         }
@@ -214,7 +211,7 @@ struct KeyWriter {
         for row in try transaction.participants(share: share.id)
         where row.isParticipant && row.hasAccepted && row.mayHaveKey(of: share, unsigned) {
             if let account = try row.invitedAccount(transaction),
-                try KeyAttention.lacksKey(account, share, caller, transaction)
+                try KeyAttention.lacksKey(account, share, try lists.list(of: account), transaction)
             {
                 return share
             }

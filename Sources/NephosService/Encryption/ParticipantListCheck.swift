@@ -9,9 +9,10 @@ struct ParticipantListCheck {
     let group: GroupPlace
     let zone: ZoneKey
     let standing: KeyStanding
-    /// The caller's list of devices, and that of the owner.
-    let devices: DeviceList
-    let owner: DeviceList
+    /// The caller's account, and that of the owner.
+    let account: AccountRow
+    let owner: AccountRow
+    let lists: DeviceLists
     let reader: StorageReader
 
     /// - Parameter first: the first version of the group's key if the same request brings it.
@@ -24,6 +25,7 @@ struct ParticipantListCheck {
         let last = stored.flatMap { ParticipantList($0, for: group, isChecked: true) }
         guard list.number == (last?.number ?? 0) + 1 else { return nil }
         let key = try StoredGroupKeys.all(of: group.group, zone, reader).first ?? first
+        let (devices, owner) = (try lists.list(of: account), try lists.list(of: owner))
         guard list.accountKey == owner.accountKey, list.keyID == key.map({ GroupKeyID.of(box: $0.box) }) else {
             throw ServiceError.invalid(
                 "the list of participants is not for the group's key, or not for its owner's present account key")

@@ -168,6 +168,7 @@ final class ModifyRecords: Sendable {
             userRecordNames: [:])
         var schema = schema
         let now = environment.now()
+        let deviceLists = DeviceLists(caller, transaction)
         for zone in zones {
             let names = zone.items.compactMap { try? items[$0].operation.get().recordName }
             transaction.expectZone(named: zone.address.zoneName, records: names, shares: ZoneShares.sharesRead)
@@ -175,7 +176,7 @@ final class ModifyRecords: Sendable {
                 try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
             }
-            let batch = batch(of: names, in: found, inputs, now: now, transaction)
+            let batch = batch(of: names, in: found, inputs, deviceLists, now: now, transaction)
             try run(batch, of: zone.items, &schema, &applied, in: transaction)
             let row = found.row
             if try inputs.notifier.notify(of: batch.changes, in: row, by: caller.origin, transaction) {
@@ -192,7 +193,8 @@ final class ModifyRecords: Sendable {
     }
 
     private func batch(
-        of names: [String], in zone: FoundZone, _ inputs: Inputs, now: Int64, _ transaction: StorageTransaction
+        of names: [String], in zone: FoundZone, _ inputs: Inputs, _ deviceLists: DeviceLists, now: Int64,
+        _ transaction: StorageTransaction
     ) -> ZoneBatch {
         let row = zone.row
         return ZoneBatch(
@@ -203,7 +205,7 @@ final class ModifyRecords: Sendable {
             changes: inputs.notifier.changes(in: row.key), reader: transaction, shared: zone.shared,
             knowsKeys: request.wantsServerRecord && !request.lacksKeys, names: Set(names),
             sharedChanges: SharedChanges(inputs.notifier.watched), environment: environment,
-            invitations: InvitationCount(inputs.lookups),
+            invitations: InvitationCount(inputs.lookups), deviceLists: deviceLists,
             storedParents: StoredParents(row.key, transaction), found: inputs.cascades,
             quotaRefusal: inputs.quota.refusal(of: row.key.owner),
             makeSequence: { try transaction.nextSequence() })

@@ -164,9 +164,9 @@ extension ZoneBatch {
         guard hasUse || !moves.isEmpty || !newShares.isEmpty || !toSign.isEmpty else { return }
         var plan = KeyPlan(
             zone: zone.key, reader, knowsKeys: knowsKeys,
-            ownersAccountKey: { [caller, reader] in
+            ownersAccountKey: { [caller, deviceLists] in
                 guard caller.scope == .private, let account = caller.account else { return nil }
-                return try AccountKeys.list(of: account, caller, reader).accountKey
+                return try deviceLists.list(of: account).accountKey
             }
         ) { try sharing?.keyGroup(of: $0) ?? "" }
         try plan.refuse(&decisions, moves: moves, newShares: newShares, toSign: toSign)

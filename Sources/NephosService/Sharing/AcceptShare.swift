@@ -169,7 +169,7 @@ struct AcceptShare {
         }
         let keys = try StoredGroupKeys.boxes(
             for: account.id, of: StoredGroupKeys.group(of: found.share), found.share.zone, transaction)
-        let devices = try AccountKeys.list(of: account, visit.resolve.caller, transaction)
+        let devices = try visit.deviceLists.list(of: account)
         if !keys.contains(where: { devices.accountKeyVersion(of: $0.recipient) != nil }) {
             try GroupState.note(found.share, endsAccess: false, in: transaction)
         }
@@ -189,6 +189,7 @@ final class ShareVisit {
     let resolve: ResolveShare
     let environment: ServiceEnvironment
     let transaction: StorageTransaction
+    let deviceLists: DeviceLists
     private let indexes: IndexWriter
     private let notifier: Notifier
     /// Whether change events were stored, so that subscribers must be notified.
@@ -205,6 +206,7 @@ final class ShareVisit {
         self.indexes = indexes
         self.notifier = notifier
         self.transaction = transaction
+        deviceLists = DeviceLists(resolve.caller, transaction)
     }
 
     /// The number of shares of which the account is a member.

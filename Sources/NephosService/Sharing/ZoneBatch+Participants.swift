@@ -6,13 +6,12 @@ extension ZoneBatch {
     func signedParticipants(_ bytes: [UInt8]?, of share: ShareRow) throws -> SignedParticipants? {
         guard let bytes, let account = caller.account else { return nil }
         let group = StoredGroupKeys.group(of: share)
-        let devices = try AccountKeys.list(of: account, caller, reader)
         let owner = shared?.owner ?? account
         let check = ParticipantListCheck(
             group: GroupPlace(
                 zone: ZonePlace(account: caller.keyPlace(of: owner), zoneName: zone.name), group: group),
-            zone: zone.key, standing: KeyStanding(FoundZone(row: zone, shared: shared), group), devices: devices,
-            owner: shared == nil ? devices : try AccountKeys.list(of: owner, caller, reader), reader: reader)
+            zone: zone.key, standing: KeyStanding(FoundZone(row: zone, shared: shared), group), account: account,
+            owner: owner, lists: deviceLists, reader: reader)
         do {
             return try check.check(bytes)
         } catch is ServiceError {

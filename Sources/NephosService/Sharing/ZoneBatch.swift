@@ -21,6 +21,7 @@ struct ZoneBatch {
     let sharedChanges: SharedChanges
     let environment: ServiceEnvironment
     let invitations: InvitationCount
+    let deviceLists: DeviceLists
     let storedParents: StoredParents
     /// The large cascades that were found before the write began.
     let found: FoundCascades

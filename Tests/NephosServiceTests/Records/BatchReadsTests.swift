@@ -1,3 +1,4 @@
+import NephosCrypto
 import NephosWire
 import Testing
 
@@ -32,6 +33,66 @@ import Testing
 
     private func summaries(_ database: TestDatabase, _ operations: [RecordOperation]) async throws -> [String] {
         try await database.modify(operations, atomic: false).map(\.summary)
+    }
+
+    // MARK: Lists of devices
+
+    /// Gives the account a list of devices.
+    private func enroll(_ count: UInt8, _ database: TestDatabase) async throws {
+        let (place, first) = (try await database.keyPlace(), ListedDevice(1))
+        var list = DeviceList()
+        for number in 1...count {
+            let entry = first.entry(.add, ListedDevice(number), after: list, in: place)
+            _ = try await database.cloud.service.enroll(
+                EnrollRequest(position: list.count, entry: entry), database.context)
+            let follows = list.append(entry, in: place)
+            try #require(follows)
+        }
+    }
+
+    @Test func `a request reads the device list of an account once for all its shares`() async throws {
+        try await withCloud { cloud in
+            let (count, devices) = (30, 60)
+            let alice = try await TestDatabase(cloud, "alice").making(zone: "Z")
+            let (bob, carol) = (TestDatabase(cloud, "bob"), TestDatabase(cloud, "carol"))
+            for account in [alice, bob] { try await enroll(UInt8(devices), account) }
+            let zone = ZonePlace(account: try await alice.keyPlace(), zoneName: "Z")
+            var guids: [String] = []
+            for index in 0..<count {
+                let results = try await alice.modify([.create("r\(index)"), .share("s\(index)", of: "r\(index)")])
+                guids.append(try #require(results[1].record?.shareDetails?.shortGUID))
+            }
+            func saves(signed: Bool) async throws -> Int {
+                let request = LookupRecordsRequest(
+                    records: (0..<count).map { .init(recordName: "s\($0)") }, zoneID: alice.zoneID)
+                let shares = try await cloud.service.lookupRecords(request, alice.context).records.compactMap(\.record)
+                try #require(shares.count == count)
+                let operations = shares.enumerated().map { index, share in
+                    var operation = RecordOperation.update(share)
+                    operation.record.share = ShareToModify()
+                    if signed {
+                        operation.record.share?.signedParticipants = ParticipantList(
+                            number: 1, keyID: [], accountKey: [], isOpen: false, participants: []
+                        ).signed(by: ListedDevice(1).signing, for: GroupPlace(zone: zone, group: "s\(index)"))
+                    }
+                    return operation
+                }
+                return try await workOfWrites(cloud) { try await save(alice, operations) }
+            }
+            let unsigned = try await saves(signed: false)
+            let signed = try await saves(signed: true)
+            #expect(signed - unsigned < count * devices / 2, "\(unsigned), signed \(signed)")
+
+            func accepts(_ account: TestDatabase) async throws -> Int {
+                let request = ShortGUIDsRequest(shortGUIDs: guids.map { .init(value: $0) })
+                return try await workOfWrites(cloud) {
+                    _ = try await cloud.service.acceptShares(request, account.context)
+                }
+            }
+            _ = try await carol.cloud.service.currentUser(carol.context)
+            let (without, with) = (try await accepts(carol), try await accepts(bob))
+            #expect(with - without < count * devices / 2, "\(without), with devices \(with)")
+        }
     }
 
     // MARK: Moves
