@@ -307,6 +307,16 @@ extension RecordOperation {
     }
 }
 
+extension RecordFields {
+    /// The size of the fields' data in bytes, as `storedSize`, once the encrypted values are sealed.
+    var sealedSize: Int {
+        entries.reduce(storedSize) { size, entry in
+            guard entry.field.isClearAndEncrypted, let value = entry.field.value else { return size }
+            return size - entry.field.storedSize + RecordKey.sealedSize(of: value)
+        }
+    }
+}
+
 extension Field {
     /// Whether the field is encrypted and its value is not sealed yet.
     fileprivate var isClearAndEncrypted: Bool {

@@ -19,11 +19,19 @@ struct RecordKey: Hashable, Sendable {
         RecordKey(id: RandomBytes.make(WrappedRecordKey.idSize), key: .random())
     }
 
+    /// The number of bytes by which a sealed value exceeds its content.
+    private static let overhead = 1 + WrappedRecordKey.idSize + SealKey.overhead
+
+    /// Returns the size of a value in bytes once it is sealed; 0 for a value that cannot be sealed.
+    static func sealedSize(of value: FieldValue) -> Int {
+        SealedContent.bytes(of: value).map { overhead + $0.count } ?? 0
+    }
+
     /// Returns the ID of the key that sealed a value; nil if the value is not sealed.
     static func id(of sealed: SealedFieldValue) -> [UInt8]? { id(ofBytes: sealed.bytes) }
 
     static func id(ofBytes sealed: [UInt8]) -> [UInt8]? {
-        guard sealed.count >= 1 + WrappedRecordKey.idSize + SealKey.overhead, sealed[0] == format else { return nil }
+        guard sealed.count >= overhead, sealed[0] == format else { return nil }
         return Array(sealed[1...WrappedRecordKey.idSize])
     }
 

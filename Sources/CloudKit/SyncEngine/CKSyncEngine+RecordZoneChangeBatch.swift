@@ -36,7 +36,7 @@ extension CKSyncEngine {
                 case .deleteRecord(let recordID): recordIDsToDelete.append(recordID)
                 case .saveRecord(let recordID):
                     guard let record = await recordProvider(recordID) else { continue }
-                    let more = record.fieldsToSend(.changed).storedSize
+                    let more = record.fieldsToSend(.changed).sealedSize
                     // A record that exceeds the limit by itself gets a batch of its own, so that the error names the
                     // record.
                     if size > 0, size + more > Self.maximumSize { return }

@@ -43,6 +43,25 @@ import Testing
         (.list(of: .int64, [.int64(1)]), "000000080000000000000001"), (.list(of: .unknown, []), ""),
     ]
 
+    @Test func `the size of a sealed value is known before it is sealed`() throws {
+        for (value, _) in Self.contents {
+            let sealed = try #require(Self.key.seal(value, field: "title", of: Self.context))
+            #expect(RecordKey.sealedSize(of: value) == sealed.bytes.count)
+        }
+    }
+
+    @Test func `a sync engine's batch fits a request once it is sealed`() async throws {
+        let pending = (0..<40).map { CKSyncEngine.PendingRecordZoneChange.saveRecord(CKRecord.ID(recordName: "\($0)")) }
+        let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: pending) { recordID in
+            let record = CKRecord(recordType: "Note", recordID: recordID)
+            for number in 0..<500 { record.encryptedValues["f\(number)"] = "" }
+            return record
+        }
+        let records = try #require(batch).recordsToSave
+        let sizes = records.map { $0.fieldsToSend(.changed).entries.map { $0.name.utf8.count + 81 }.reduce(0, +) }
+        #expect(records.count > 1 && records.count < 40 && sizes.reduce(0, +) <= 2_000_000)
+    }
+
     @Test func `each type's encoding decodes to the value`() {
         for (value, hex) in Self.contents {
             #expect(SealedContent.bytes(of: value)?.hex == hex)
