@@ -8,7 +8,20 @@ extension CKSyncEngine.State {
     /// bytes, such as those of another platform's engine, decode too, but count as no state. The engine then fetches
     /// from the beginning.
     public struct Serialization: Codable, Sendable {
-        private var content: SerializedContent?
+        /// A content that the engine hands out is converted when it is encoded: an engine hands out its state after
+        /// each zone, and the app may keep the last one alone.
+        private enum Form: Sendable {
+            case live(CKSyncEngine.State.Content)
+            case stored(SerializedContent?)
+        }
+
+        private var form: Form
+        private var content: SerializedContent? {
+            switch form {
+            case .live(let content): SerializedContent(content)
+            case .stored(let content): content
+            }
+        }
 
         private enum CodingKeys: String, CodingKey {
             case data
@@ -16,7 +29,7 @@ extension CKSyncEngine.State {
 
         public init(from decoder: any Decoder) throws {
             let data = try decoder.container(keyedBy: CodingKeys.self).decode(Data.self, forKey: .data)
-            content = try? JSONDecoder().decode(SerializedContent.self, from: data)
+            form = .stored(try? JSONDecoder().decode(SerializedContent.self, from: data))
         }
 
         public func encode(to encoder: any Encoder) throws {
@@ -28,7 +41,7 @@ extension CKSyncEngine.State {
         }
 
         init(_ content: CKSyncEngine.State.Content) {
-            self.content = SerializedContent(content)
+            form = .live(content)
         }
 
         fileprivate func restore(to content: inout CKSyncEngine.State.Content) {
