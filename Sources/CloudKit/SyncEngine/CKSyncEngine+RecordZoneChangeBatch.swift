@@ -10,6 +10,18 @@ extension CKSyncEngine {
         /// Whether the changes to each zone are atomic.
         public var atomicByZone: Bool
 
+        /// The maximum number of items with which the engine filled the batch; nil for a batch that the app built.
+        private var limit: Int?
+
+        /// The bounds of the batch that the delegate is asked for.
+        struct Bounds: Sendable {
+            var count = maximumCount
+            /// The zones that wait for a retry, also if the delegate ignores the scope.
+            var heldZoneIDs: Set<CKRecordZone.ID> = []
+        }
+
+        @TaskLocal static var bounds = Bounds()
+
         /// The maximum number of items per batch: the limit of a request (`CKError.limitExceeded`, Apple's
         /// documentation).
         static let maximumCount = 400
@@ -29,9 +41,11 @@ extension CKSyncEngine {
             recordProvider: @Sendable (CKRecord.ID) async -> (CKRecord?)
         ) async {
             self.init()
+            let bounds = Self.bounds
+            limit = bounds.count
             var (size, listed) = (0, 0)
-            for change in pendingChanges {
-                if recordsToSave.count + recordIDsToDelete.count == Self.maximumCount { break }
+            for change in pendingChanges where !bounds.heldZoneIDs.contains(change.recordID.zoneID) {
+                if count == bounds.count { break }
                 switch change {
                 case .deleteRecord(let recordID): recordIDsToDelete.append(recordID)
                 case .saveRecord(let recordID):
@@ -50,7 +64,8 @@ extension CKSyncEngine {
             if isEmpty { return nil }
         }
 
-        /// A batch of exactly these changes. It fails with `limitExceeded` if it is too large for one request.
+        /// A batch of exactly these changes. It fails with `limitExceeded` if it is too large for one request. Several
+        /// changes then stay pending, for smaller batches.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
         ) {
@@ -59,7 +74,18 @@ extension CKSyncEngine {
             self.atomicByZone = atomicByZone
         }
 
-        var isEmpty: Bool { recordsToSave.isEmpty && recordIDsToDelete.isEmpty }
+        var count: Int { recordsToSave.count + recordIDsToDelete.count }
+        var isEmpty: Bool { count == 0 }
+        /// Whether the engine can make a smaller batch of the same changes.
+        var canShrink: Bool { count > 1 && count <= limit ?? 0 }
+        /// The zones of the batch's records, in order.
+        var zoneIDs: [CKRecordZone.ID] { recordsToSave.map(\.recordID.zoneID) + recordIDsToDelete.map(\.zoneID) }
+
+        /// Removes the changes to other zones.
+        mutating func restrict(to isIncluded: (CKRecordZone.ID) -> Bool) {
+            recordsToSave.removeAll { !isIncluded($0.recordID.zoneID) }
+            recordIDsToDelete.removeAll { !isIncluded($0.zoneID) }
+        }
 
         public var description: String {
             "RecordZoneChangeBatch(recordsToSave: \(recordsToSave.map(\.recordID.recordName)), "

@@ -40,8 +40,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// Sends the pending changes. Returns once the delegate has handled the outcome.
     ///
-    /// Sending stops at the first request with a failure. By then the delegate has received the event with the
-    /// failures. Pending changes that the delegate adds to resolve the failures go with the next call (Apple's sample
+    /// Sending stops at the first request with a failure that the app has to resolve, or that concerns all requests. By
+    /// then the delegate has received the event with the failures. If the engine retries single zones, it goes on with the
+    /// others, and throws their error at the end. Pending changes that the delegate adds to resolve the failures go with the next call (Apple's sample
     /// of CKSyncEngine, whose tests expect it).
     /// - Throws: `CKError`: `partialFailure` with `partialErrorsByItemID` if single changes failed.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
@@ -49,7 +50,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     }
 
     /// Cancels the running operations, and returns once they have ended. Requests in progress may have reached the
-    /// server.
+    /// server. An engine that syncs by itself does the rest later.
     public func cancelOperations() async {
         await core.cancelOperations()
     }

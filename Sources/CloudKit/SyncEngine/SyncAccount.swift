@@ -42,7 +42,12 @@ extension SyncEngineCore {
         if current == nil { throw session.noAccount(context) }
     }
 
-    /// Whether the account is still unknown, so that nothing was fetched or sent.
+    /// Has the account identified again, because the service refused its credentials.
+    func forgetAccount(_ session: AccountSession) {
+        account.withLock { if $0.isPresent(as: session) == true { $0 = SyncAccount() } }
+    }
+
+    /// Whether the account is unknown, so that nothing can be fetched or sent.
     var isAccountUnknown: Bool { account.withLock { $0.isPresent(as: database.account) } == nil }
 
     private func noteUser(_ current: CKRecord.ID?) async {

@@ -47,7 +47,7 @@ final class SyncEngineCore: Sendable {
         ends.accountObserver = NotificationCenter.default.addObserver(
             forName: .CKAccountChanged, object: nil, queue: nil
         ) { [weak self] _ in self?.accountChanged() }
-        scheduler.start { [weak self] work in await self?.run(work) ?? .nothingLeft }
+        scheduler.start { [weak self] job in await self?.run(job) ?? .init() }
         guard automaticallySync else { return }
         scheduler.schedule([.fetch, .send])
     }
@@ -174,53 +174,80 @@ final class SyncEngineCore: Sendable {
 
     func cancelOperations() async {
         refuseWithinCallout()
-        scheduler.giveUp()
+        scheduler.interrupt()
         let tasks = running.withLock { Array($0.values) }
         for task in tasks { task.cancel() }
         for task in tasks { _ = await task.value }
     }
 
-    /// Runs scheduled work. Returns the work that remains.
-    private func run(_ work: SyncScheduler.Work) async -> SyncScheduler.Outcome {
-        var left: SyncScheduler.Work = []
-        var failure: CKError?
-        if work.contains(.fetch) {
+    /// Runs scheduled work.
+    private func run(_ job: SyncScheduler.Job) async -> SyncScheduler.Outcome {
+        var outcome = SyncScheduler.Outcome()
+        if job.work.contains(.fetch) {
+            let pass = Locked(SyncPass(heldZoneIDs: job.heldZoneIDs(.fetch)))
             let result = await run { (account) throws(CKError) in
                 try await self.requireAccount(account)
                 // The subscription is saved before the fetch, so that no change falls between the two.
                 let failure = await self.subscribe(as: account)
-                try await SyncFetch(self, account, .init(reason: .scheduled, options: .init())).run()
+                try await SyncFetch(self, account, .init(reason: .scheduled, options: .init()), pass).run()
                 if let failure { throw failure }
             }
-            if case .failure(let error) = result {
-                failure = error
-                left.insert(.fetch)
+            note(result, of: .fetch, pass.withLock { $0 }, in: &outcome)
+            // If a fetch failed because there is no network or no account, a send would fail for the same reason.
+            if case .failure(let error) = result, !pass.isComplete,
+                error.isRetriedByEngine || !outcome.retries.isEmpty
+            {
+                for index in outcome.retries.indices { outcome.retries[index].work = job.work }
+                return outcome
             }
         }
-        // If a fetch failed because there is no network or no account, a send would fail for the same reason.
-        if work.contains(.send), failure?.isRetriedByEngine != true, hasSomethingToSend {
+        let held = job.heldZoneIDs(.send)
+        if job.work.contains(.send), hasSomethingToSend(in: .all.excluding(held)) {
+            let pass = Locked(SyncPass(heldZoneIDs: held))
             let result = await run { (account) throws(CKError) in
-                try await SyncSend(self, account, .init(reason: .scheduled, options: .init())).run()
+                try await SyncSend(self, account, .init(reason: .scheduled, options: .init()), pass).run()
             }
-            if case .failure(let error) = result {
-                failure = error
-                left.insert(.send)
-                // The app has to resolve the items that failed. The other items need not wait for that.
-                if [.partialFailure, .limitExceeded].contains(error.code), hasSomethingToSend {
-                    scheduler.schedule(.send)
-                }
-            }
-        } else if work.contains(.send), failure != nil {
-            left.insert(.send)
+            note(result, of: .send, pass.withLock { $0 }, in: &outcome)
         }
-        guard let failure, failure.code != .operationCancelled,
-            isAccountUnknown || failure.isRetriedByEngine && failure.code != .notAuthenticated
-        else { return .nothingLeft }
-        return .left(left, after: failure.retryAfterSeconds)
+        return outcome
+    }
+
+    /// Notes how a run of scheduled work ended, and what of it is retried.
+    private func note(
+        _ result: Result<Void, CKError>, of work: SyncScheduler.Work, _ pass: SyncPass,
+        in outcome: inout SyncScheduler.Outcome
+    ) {
+        outcome.hasSent = outcome.hasSent || pass.hasSent
+        guard case .failure(let error) = result else {
+            outcome.succeeded.insert(work)
+            return
+        }
+        if error.code == .operationCancelled || hasNoDelegate { return }
+        if isAccountUnknown || error.isRetriedByEngine && error.code != .notAuthenticated {
+            let zoneIDs = pass.isComplete ? pass.heldZoneIDs : nil
+            outcome.retries.append(.init(work: work, after: error.retryAfterSeconds, zoneIDs: zoneIDs))
+        } else if work == .send, error.code != .notAuthenticated {
+            if let failure = pass.failure {
+                outcome.retries.append(
+                    .init(work: .send, after: failure.retryAfterSeconds, zoneIDs: pass.heldZoneIDs))
+            }
+            // The app has to resolve the items that failed. The other items need not wait for that.
+            if hasSomethingToSend {
+                outcome.retries.append(.init(work: .send, zoneIDs: pass.failedZoneIDs, beginsAtOnce: true))
+            }
+        }
     }
 
     var hasSomethingToSend: Bool {
         state.read { !$0.records.isEmpty || !$0.database.isEmpty || $0.hasPendingUntrackedChanges }
+    }
+
+    private func hasSomethingToSend(in scope: CKSyncEngine.SendChangesOptions.Scope) -> Bool {
+        if scope == .all { return hasSomethingToSend }
+        return state.read { content in
+            content.hasPendingUntrackedChanges || content.records.contains { scope.contains($0) }
+                || content.database.contains { scope.contains(zone: $0.zoneID) }
+        }
     }
 
     /// Runs `body` while the mutex is held, as the account that is signed in by then. Cancelling the caller's task
@@ -234,10 +261,12 @@ final class SyncEngineCore: Sendable {
             return await runs.withLock {
                 environment.observer?.runGoesOn()
                 if Task.isCancelled { return .failure(.cancelled(nil)) }
+                let session = database.account
                 do throws(CKError) {
-                    try await body(database.account)
+                    try await body(session)
                     return .success(())
                 } catch {
+                    if error.code == .notAuthenticated { forgetAccount(session) }
                     return .failure(error)
                 }
             }

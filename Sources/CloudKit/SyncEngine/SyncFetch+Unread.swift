@@ -13,10 +13,11 @@ extension SyncFetch {
     }
 
     /// Fetches the unread records again.
-    /// - Returns: the errors of the records that still cannot be read.
+    /// - Returns: the errors of the records that still cannot be read, or the error of a record that the engine retries.
+    /// - Throws: the failure of a request.
     func fetchUnread(
         in zoneID: CKRecordZone.ID, _ group: CKOperationGroup
-    ) async throws(CKError) -> [CKRecord.ID: CKError] {
+    ) async throws(CKError) -> Result<[CKRecord.ID: CKError], CKError> {
         let unread = core.state.read { $0.unreadRecordIDs[zoneID] ?? [] }.sorted { $0.recordName < $1.recordName }
         var failures: [CKRecord.ID: CKError] = [:]
         for start in stride(from: 0, to: unread.count, by: Self.itemsPerRequest) {
@@ -30,7 +31,7 @@ extension SyncFetch {
                     let error = CKError(any: error)
                     // A missing key concerns only this record, so its ID is kept.
                     let lacksKey = error.code == .zoneBusy || error.code == .accountTemporarilyUnavailable
-                    if error.isRetriedByEngine, !lacksKey { throw error }
+                    if error.isRetriedByEngine, !lacksKey { return .failure(error) }
                     // The change feed of the zone reports the deletion of the record.
                     if error.code == .unknownItem { gone.insert(recordID) } else { failures[recordID] = error }
                 }
@@ -48,7 +49,7 @@ extension SyncFetch {
             await core.hand(.fetchedRecordZoneChanges(.init(modifications: read, deletions: [])), after: settle)
             await core.handOutState()
         }
-        return failures
+        return .success(failures)
     }
 
     private func records(

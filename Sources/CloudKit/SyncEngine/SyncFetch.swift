@@ -5,12 +5,17 @@ struct SyncFetch: Sendable {
     /// The engine's database, bound to the account of this fetch.
     let database: CKDatabase
     private let context: CKSyncEngine.FetchChangesContext
+    private let pass: Locked<SyncPass>
 
-    init(_ core: SyncEngineCore, _ account: AccountSession, _ context: CKSyncEngine.FetchChangesContext) {
+    init(
+        _ core: SyncEngineCore, _ account: AccountSession, _ context: CKSyncEngine.FetchChangesContext,
+        _ pass: Locked<SyncPass> = Locked(SyncPass())
+    ) {
         self.core = core
         self.account = account
         database = core.database.bound(to: account)
         self.context = context
+        self.pass = pass
     }
 
     func run() async throws(CKError) {
@@ -163,18 +168,15 @@ struct SyncFetch: Sendable {
         while true {
             try checkCancellation()
             let options = await nextOptions()
-            let waiting = core.state.read { $0.zoneIDsToFetch }.filter {
-                options.scope.contains($0) && !failed.contains($0)
-            }
-            let prioritized = options.prioritizedZoneIDs.first { waiting.contains($0) }
-            guard let zoneID = prioritized ?? waiting.first else { return }
+            guard let zoneID = nextZone(options, except: failed) else { break }
             await core.hand(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
             let hadToken = core.state.read { $0.zoneTokens[zoneID] != nil || $0.sentSince[zoneID] != nil }
             var failure: CKError?
+            var isOfRequest = false
             do throws(CKError) {
-                try await fetchZone(zoneID, options)
+                failure = try await fetchZone(zoneID, options)
             } catch {
-                failure = error
+                (failure, isOfRequest) = (error, true)
             }
             // The expired token is first reported to the delegate, which has to discard its data of the zone, because
             // deletions in the meantime are not reported. Only after that is the token dropped, and the fetch restarts.
@@ -184,7 +186,11 @@ struct SyncFetch: Sendable {
                 after: { if beginsAnew { $0.forgetPosition(in: zoneID) } })
             await core.handOutState()
             guard let failure, !beginsAnew else { continue }
-            if failure.isRetriedByEngine { throw failure }
+            if failure.isRetriedByEngine {
+                if isOfRequest, failure.code != .zoneBusy { throw failure }
+                pass.withLock { $0.hold([zoneID], after: failure) }
+                continue
+            }
             failed.insert(zoneID)
             if failure.isAboutMissingZone {
                 // The token is kept. If the zone is recreated, the token marks the device's data as data of the former
@@ -192,34 +198,57 @@ struct SyncFetch: Sendable {
                 core.state.update { content in content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
             }
         }
+        pass.isComplete = true
+        if let failure = pass.failure { throw failure }
+    }
+
+    /// Returns the zone to fetch next: the first of the delegate's prioritized zones, or else the first of all.
+    private func nextZone(
+        _ options: CKSyncEngine.FetchChangesOptions, except failed: Set<CKRecordZone.ID>
+    ) -> CKRecordZone.ID? {
+        let (zoneIDs, held) = (core.state.read { $0.zoneIDsToFetch }, pass.heldZoneIDs)
+        func isWaiting(_ zoneID: CKRecordZone.ID) -> Bool {
+            options.scope.contains(zoneID) && !failed.contains(zoneID) && !held.contains(zoneID)
+        }
+        return options.prioritizedZoneIDs.first { isWaiting($0) && zoneIDs.contains($0) }
+            ?? zoneIDs.first(where: isWaiting)
     }
 
     /// Fetches the batches of a zone until none is left, or until the delegate's scope excludes the zone.
+    /// - Returns: the failure of single records; nil if all arrived.
+    /// - Throws: the failure of a request.
     private func fetchZone(
         _ zoneID: CKRecordZone.ID, _ options: CKSyncEngine.FetchChangesOptions
-    ) async throws(CKError) {
+    ) async throws(CKError) -> CKError? {
         var options = options
         var fetchEnd: String?
-        var failures = try await fetchUnread(in: zoneID, options.operationGroup)
+        var failures: [CKRecord.ID: CKError]
+        switch try await fetchUnread(in: zoneID, options.operationGroup) {
+        case .success(let unread): failures = unread
+        case .failure(let retried): return retried
+        }
         var waiting: [CKRecord.ID: CKError] = [:]
         while options.scope.contains(zoneID), core.state.read({ $0.unfetchedZoneIDs.contains(zoneID) }) {
             try checkCancellation()
             let (token, sentSince) = core.state.read { ($0.zoneTokens[zoneID], $0.sentSince[zoneID]) }
             let position = Position(token: token, sentSince: sentSince, fetchEnd: fetchEnd)
             let batch = try await fetchBatch(zoneID, position, options.operationGroup)
+            if let retried = batch.retried { return retried }
             fetchEnd = batch.fetchEnd
             failures.merge(batch.failures) { $1 }
             waiting.merge(batch.waiting) { $1 }
             let read = batch.modifications.map(\.record.recordID) + batch.deletions.map(\.recordID)
             for recordID in read { (failures[recordID], waiting[recordID]) = (nil, nil) }
             // The state cannot store so many unread records, so the token must not move past them.
-            if failures.count > Self.unreadRecords { throw partialFailure(failures) }
+            if failures.count > Self.unreadRecords { return partialFailure(failures) }
             let unread = Set(failures.keys)
             func advance(_ content: inout CKSyncEngine.State.Content) {
                 content.zoneTokens[zoneID] = batch.token
                 content.sentSince[zoneID] = nil
                 content.unreadRecordIDs[zoneID] = unread.isEmpty ? nil : unread
-                if !batch.moreComing { content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
+                if !batch.moreComing, let index = content.unfetchedZoneIDs.firstIndex(of: zoneID) {
+                    content.unfetchedZoneIDs.remove(at: index)
+                }
             }
             if batch.modifications.isEmpty && batch.deletions.isEmpty {
                 core.state.update(advance)
@@ -233,7 +262,7 @@ struct SyncFetch: Sendable {
             options = await nextOptions()
         }
         failures.merge(waiting) { $1 }
-        if !failures.isEmpty { throw partialFailure(failures) }
+        return failures.isEmpty ? nil : partialFailure(failures)
     }
 
     /// The position at which a batch starts.
@@ -250,6 +279,8 @@ struct SyncFetch: Sendable {
         var failures: [CKRecord.ID: CKError] = [:]
         /// The errors of records that came before their keys. The change token contains their identity.
         var waiting: [CKRecord.ID: CKError] = [:]
+        /// The error of a record that the engine retries; nil for none. The change token must not move past the record.
+        var retried: CKError?
         var token: CKServerChangeToken?
         var moreComing = false
         /// The end of the fetch to which this batch belongs; nil if it is unknown.
@@ -289,9 +320,7 @@ struct SyncFetch: Sendable {
         let waiting = operation.waitingRecordIDs
         operation.recordWasChangedBlock = { recordID, result in
             let isWaiting = waiting.withLock { $0.contains(recordID) }
-            if let error = batch.withLock({ $0.add(result, of: recordID, isWaiting: isWaiting) }) {
-                failure.exchange(error)
-            }
+            batch.withLock { $0.add(result, of: recordID, isWaiting: isWaiting) }
         }
         operation.recordWithIDWasDeletedBlock = { recordID, recordType in
             batch.withLock { $0.deletions.append(.init(recordID: recordID, recordType: recordType)) }
@@ -318,11 +347,9 @@ struct SyncFetch: Sendable {
 
 extension SyncFetch.ZoneBatch {
     /// Adds a fetched record, or its failure.
-    /// - Returns: an error that the engine retries; nil for none. After such an error, the change token must not move
-    ///   past the record.
     fileprivate mutating func add(
         _ result: Result<CKRecord, any Error>, of recordID: CKRecord.ID, isWaiting: Bool
-    ) -> CKError? {
+    ) {
         switch result {
         case .success(let record): modifications.append(.init(record: record))
         case .failure(let error):
@@ -330,12 +357,11 @@ extension SyncFetch.ZoneBatch {
             if isWaiting {
                 waiting[recordID] = error
             } else if error.isRetriedByEngine {
-                return error
+                retried = error
             } else {
                 failures[recordID] = error
             }
         }
-        return nil
     }
 }
 
@@ -349,14 +375,13 @@ extension CKSyncEngine.State.Content {
 
     /// The zones without known changes that have records whose keys are missing.
     fileprivate var zoneIDsThatLackKeys: [CKRecordZone.ID] {
-        zoneTokens.filter { !unfetchedZoneIDs.contains($0.key) && !$0.value.waitingRecords.isEmpty }.keys
-            .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
+        zoneTokens.filter { !$0.value.waitingRecords.isEmpty && !unfetchedZoneIDs.contains($0.key) }.keys.sortedByName
     }
 
     /// The zones with changes, and the zones with unread records.
     fileprivate var zoneIDsToFetch: [CKRecordZone.ID] {
         let unread = unreadRecordIDs.keys.filter { !unfetchedZoneIDs.contains($0) }
-        return unfetchedZoneIDs + unread.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
+        return unfetchedZoneIDs + unread.sortedByName
     }
 }
 

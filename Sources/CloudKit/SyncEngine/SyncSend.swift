@@ -7,13 +7,17 @@ struct SyncSend: Sendable {
     /// The engine's database, bound to the account of this send.
     private let database: CKDatabase
     private let context: CKSyncEngine.SendChangesContext
-    private var scope: CKSyncEngine.SendChangesOptions.Scope { context.options.scope }
+    private let pass: Locked<SyncPass>
 
-    init(_ core: SyncEngineCore, _ account: AccountSession, _ context: CKSyncEngine.SendChangesContext) {
+    init(
+        _ core: SyncEngineCore, _ account: AccountSession, _ context: CKSyncEngine.SendChangesContext,
+        _ pass: Locked<SyncPass> = Locked(SyncPass())
+    ) {
         self.core = core
         self.account = account
         database = core.database.bound(to: account)
         self.context = context
+        self.pass = pass
     }
 
     func run() async throws(CKError) {
@@ -31,34 +35,78 @@ struct SyncSend: Sendable {
     }
 
     /// Sends until nothing is left or a request fails. Returns the failure; nil for none. Changes that the app adds to
-    /// resolve a failure go with the next send, so that the caller of this one learns of the failure.
+    /// resolve a failure go with the next send, so that the caller of this one learns of the failure. A zone that is busy
+    /// delays no other: the send goes on without it, and returns its error at the end.
     private func sendAll() async -> CKError? {
         while true {
             if Task.isCancelled || core.hasNoDelegate { return .cancelled(nil) }
             if let failure = account.changeFailure { return failure }
+            let context = contextOfPass
+            let scope = context.options.scope
             let zones = core.state.read { content in
                 content.database.changes.filter { scope.contains(zone: $0.zoneID) }
             }
             if !zones.isEmpty {
-                if let failure = await send(zones) { return failure }
+                if let failure = await send(pass.isolatesZones ? Array(zones.prefix(1)) : zones) { return failure }
                 continue
             }
             let (hasRecords, isUntracked, time) = core.state.read { content in
                 (content.records.contains { scope.contains($0) }, content.hasPendingUntrackedChanges, content.time)
             }
-            guard hasRecords || isUntracked else { return nil }
-            let batch = await core.call { delegate, engine in
-                await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine)
-            }
-            guard let batch, !batch.isEmpty else {
-                if isUntracked {
+            guard hasRecords || isUntracked else { break }
+            guard let batch = await nextBatch(context) else {
+                // The delegate may have untracked changes outside of the scope.
+                if isUntracked, scope == .all {
                     core.state.update { content in
                         if content.untrackedAdded <= time { content.hasPendingUntrackedChanges = false }
                     }
                 }
-                return nil
+                break
             }
             if let failure = await send(batch, asOf: time) { return failure }
+        }
+        pass.isComplete = true
+        return pass.failure
+    }
+
+    /// The context whose scope lacks the zones that are busy.
+    private var contextOfPass: CKSyncEngine.SendChangesContext {
+        var options = context.options
+        options.scope = options.scope.excluding(pass.heldZoneIDs)
+        return .init(reason: context.reason, options: options)
+    }
+
+    /// Asks the delegate for a batch. Returns what can be sent of it now; nil for nothing.
+    private func nextBatch(
+        _ context: CKSyncEngine.SendChangesContext
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+        let (limit, held) = pass.withLock { ($0.batchLimit, $0.heldZoneIDs) }
+        let batch = await core.call { delegate, engine in
+            await CKSyncEngine.RecordZoneChangeBatch.$bounds.withValue(.init(count: limit, heldZoneIDs: held)) {
+                await delegate.nextRecordZoneChangeBatch(context, syncEngine: engine)
+            }
+        }
+        guard var batch else { return nil }
+        // A delegate may have built it without the scope.
+        batch.restrict { !held.contains($0) }
+        if pass.isolatesZones, let first = batch.zoneIDs.first { batch.restrict { $0 == first } }
+        return batch.isEmpty ? nil : batch
+    }
+
+    /// Notes the result of a request. Returns the failure that ends the send; nil if the send goes on.
+    private func note<Item, ID>(
+        _ report: SentItems<Item, ID>, _ failure: CKError?, of zoneIDs: Set<CKRecordZone.ID>
+    ) -> CKError? {
+        let partialFailure = report.failure(of: database)
+        return pass.withLock { pass in
+            pass.fail(failure == nil ? report.failedZoneIDs : zoneIDs)
+            if let failure {
+                if failure.code != .zoneBusy { return failure }
+                if zoneIDs.count > 1 { pass.isolatesZones = true } else { pass.hold(zoneIDs, after: failure) }
+                return nil
+            }
+            if let retried = report.retried { pass.hold(report.retriedZoneIDs, after: retried) }
+            return partialFailure
         }
     }
 
@@ -102,7 +150,10 @@ struct SyncSend: Sendable {
                 content.sentZoneIDs.subtract(report.deleted.map(content.spelled))
             })
         await core.handOutState()
-        return failure ?? report.failure(of: database)
+        let ended = note(report, failure, of: Set(changes.map(\.zoneID)))
+        // A saved zone is no progress yet: its records follow.
+        if ended != nil, report.hasSent { pass.hasSent = true }
+        return ended
     }
 
     // MARK: Records
@@ -119,11 +170,18 @@ struct SyncSend: Sendable {
                     savePolicy: .ifServerRecordUnchanged, atomically: batch.atomicByZone)
             }
         } catch {
-            failure = CKError(any: error)
+            let error = CKError(any: error)
+            if error.code == .limitExceeded, batch.canShrink {
+                pass.batchLimit = batch.count / 2
+                return nil
+            }
+            failure = error
             for record in batch.recordsToSave { saves[record.recordID] = .failure(error) }
             for recordID in batch.recordIDsToDelete { deletes[recordID] = .failure(error) }
         }
-        var report = SentItems<CKRecord, CKRecord.ID>()
+        // Smaller batches can send them.
+        var report = SentItems<CKRecord, CKRecord.ID>(
+            keepsAll: failure?.code == .limitExceeded && batch.count > 1)
         for record in batch.recordsToSave { report.note(saved: record, record.recordID, saves[record.recordID]) }
         for recordID in batch.recordIDsToDelete { report.note(deleted: recordID, deletes[recordID]) }
         let event = CKSyncEngine.Event.SentRecordZoneChanges(
@@ -143,7 +201,8 @@ struct SyncSend: Sendable {
                 content.noteSent(to: report.failedSaves.compactMap { $1.serverRecord?.recordID.zoneID })
             })
         await core.handOutState()
-        return failure ?? report.failure(of: database)
+        if report.hasSent { pass.hasSent = true }
+        return note(report, failure, of: Set(batch.zoneIDs))
     }
 }
 
@@ -181,8 +240,23 @@ extension CKSyncEngine.State.Content {
     }
 }
 
+/// The ID of a zone, or of an item in a zone.
+private protocol SentItemID: Hashable, Sendable {
+    var sentZoneID: CKRecordZone.ID { get }
+}
+
+extension CKRecordZone.ID: SentItemID {
+    fileprivate var sentZoneID: CKRecordZone.ID { self }
+}
+
+extension CKRecord.ID: SentItemID {
+    fileprivate var sentZoneID: CKRecordZone.ID { zoneID }
+}
+
 /// Collects the results of a request's items.
-private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
+private struct SentItems<Item: Sendable, ID: SentItemID>: Sendable {
+    /// Whether failed items stay pending, whatever their error.
+    let keepsAll: Bool
     var saved: [Item] = []
     var failedSaves: [(Item, CKError)] = []
     var deleted: [ID] = []
@@ -191,13 +265,23 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
     var settledSaves: [Item] = []
     var settledDeletes: [ID] = []
     /// The retryable error for which the service requested the longest delay; nil for none.
-    private var retried: CKError?
+    private(set) var retried: CKError?
+    /// The zones of the items with retryable errors, and of those that the app has to resolve.
+    private(set) var retriedZoneIDs: Set<CKRecordZone.ID> = []
+    private(set) var failedZoneIDs: Set<CKRecordZone.ID> = []
     private var errors: [ID: CKError] = [:]
 
-    /// Returns the error that ends the send; nil if nothing failed.
+    init(keepsAll: Bool = false) { self.keepsAll = keepsAll }
+
+    var hasSent: Bool { !saved.isEmpty || !deleted.isEmpty }
+
+    /// Returns the error that ends the send, because the app has to resolve failures; nil for none.
     func failure(of database: CKDatabase) -> CKError? {
-        if let retried { return retried }
-        guard !errors.isEmpty else { return nil }
+        let isRetried = errors.allSatisfy { id, error in
+            error.isRetriedByEngine
+                || error.code == .batchRequestFailed && retriedZoneIDs.contains(id.sentZoneID)
+        }
+        if isRetried { return nil }
         let byItem = Dictionary(uniqueKeysWithValues: errors.map { (AnyHashable($0), $1 as any Error) })
         return .partialFailure(byItem, ErrorContext(containerID: database.session.identifier))
     }
@@ -238,8 +322,11 @@ private struct SentItems<Item: Sendable, ID: Hashable & Sendable>: Sendable {
     /// with the next batch.
     private mutating func keeps(_ id: ID, _ error: CKError) -> Bool {
         errors[id] = error
-        if error.code == .batchRequestFailed { return true }
-        guard error.isRetriedByEngine else { return false }
+        guard error.isRetriedByEngine else {
+            failedZoneIDs.insert(id.sentZoneID)
+            return keepsAll || error.code == .batchRequestFailed
+        }
+        retriedZoneIDs.insert(id.sentZoneID)
         if retried == nil || (error.retryAfterSeconds ?? 0) > (retried?.retryAfterSeconds ?? 0) { retried = error }
         return true
     }

@@ -83,48 +83,21 @@ import Testing
         #expect(one.notes[inDefaultZone]?.text == "here")
     }
 
-    // MARK: The scheduler
-
-    @Test func `work that is scheduled while work is being cancelled is not cancelled`() async throws {
-        let runs = AsyncStream<SyncScheduler.Work>.makeStream()
-        let scheduler = SyncScheduler(SyncEngineEnvironment(sleep: { _ in }))
-        let (began, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        scheduler.start { work in
-            if work == .fetch {
-                began.continuation.finish()
-                // Not in this task, whose cancellation would end the wait.
-                await Task { for await _ in goOn.stream {} }.value
-            }
-            if !Task.isCancelled { runs.continuation.yield(work) }
-            return .nothingLeft
+    @Test(.timeLimit(.minutes(10)))
+    func `an automatic engine that knows its account retries until the user has signed in again`() async throws {
+        let service = FaultyService(cloud.container())
+        let disk = try await device(on: service).stop()
+        let two = SyncDevice(disk)
+        two.start(service.container.privateCloudDatabase, automatically: true)
+        await two.wait { $0.contains("did fetch") }
+        let refusals = Box(0)
+        service.fate.value = { path in
+            guard ["records/modify", "users/current"].contains(path), refusals.value < 4 else { return .passes }
+            refusals.value += 1
+            return .fails(.refused(.scripted(.authenticationRequired)))
         }
-        scheduler.schedule(.fetch)
-        for await _ in began.stream {}
-        scheduler.giveUp()
-        scheduler.schedule(.send)
-        goOn.continuation.finish()
-        var iterator = runs.stream.makeAsyncIterator()
-        #expect(await iterator.next() == .send)
-    }
-
-    @Test func `work of another account does not wait for a retry`() async throws {
-        let (asleep, runs) = (AsyncStream<Void>.makeStream(), AsyncStream<SyncScheduler.Work>.makeStream())
-        let scheduler = SyncScheduler(
-            SyncEngineEnvironment(sleep: { _ in
-                asleep.continuation.finish()
-                try await Task.sleep(for: .seconds(86_400))
-            }))
-        let isFirst = Box(true)
-        scheduler.start { work in
-            defer { isFirst.value = false }
-            if isFirst.value { return .left(.send, after: 86_400) }
-            runs.continuation.yield(work)
-            return .nothingLeft
-        }
-        scheduler.schedule(.send)
-        for await _ in asleep.stream {}
-        scheduler.scheduleNow(.fetch)
-        var iterator = runs.stream.makeAsyncIterator()
-        #expect(await iterator.next() == [.fetch, .send])
+        two.edit(id, "kept")
+        await two.wait { $0.contains("sent [\"a\"] failed []") }
+        #expect(refusals.value == 4 && !two.log.contains("account out"))
     }
 }
