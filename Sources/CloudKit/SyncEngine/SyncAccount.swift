@@ -42,7 +42,7 @@ extension SyncEngineCore {
         if current == nil { throw session.noAccount(context) }
     }
 
-    /// Has the account identified again, because the service refused its credentials.
+    /// Forgets the account, because the service refused its credentials: the next run identifies it again.
     func forgetAccount(_ session: AccountSession) {
         account.withLock { if $0.isPresent(as: session) == true { $0 = SyncAccount() } }
     }

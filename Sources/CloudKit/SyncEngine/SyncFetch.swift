@@ -19,7 +19,7 @@ struct SyncFetch: Sendable {
     }
 
     func run() async throws(CKError) {
-        try await core.tracking(.fetch) { () throws(CKError) in try await fetch() }
+        try await core.tracking(.fetch, pass) { () throws(CKError) in try await fetch() }
     }
 
     private func fetch() async throws(CKError) {

@@ -53,7 +53,9 @@ package struct SyncProgress: Sendable {
 
 extension SyncEngineCore {
     /// Runs a fetch or a send, and notes how it ended.
-    func tracking(_ work: SyncScheduler.Work, _ body: () async throws(CKError) -> Void) async throws(CKError) {
+    func tracking(
+        _ work: SyncScheduler.Work, _ pass: Locked<SyncPass>, _ body: () async throws(CKError) -> Void
+    ) async throws(CKError) {
         let mark = progress.withLock { $0.begin() }
         do throws(CKError) {
             try await body()
@@ -61,6 +63,8 @@ extension SyncEngineCore {
             progress.withLock { $0.end(work, failedBy: error, at: environment.now()) }
             throw error
         }
+        // The last failure stands as long as its zones wait for their retry.
+        if !pass.heldZoneIDs.isEmpty { return noteWhetherWorkIsLeft() }
         progress.withLock { progress in
             // Read under the lock: a change that comes later waits for it, and then counts as the first one.
             progress.end(work, begunAt: mark, isWorkLeft: isWorkLeft, at: environment.now())

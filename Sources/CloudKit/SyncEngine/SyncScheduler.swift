@@ -91,7 +91,7 @@ final class SyncScheduler: Sendable {
         }
     }
 
-    /// Has the work of the running job that is not done run again after a delay, because the job is being cancelled.
+    /// Schedules the unfinished work of the running job again, after a delay, because the job is being cancelled.
     func interrupt() { state.withLock { $0.isInterrupted = $0.task != nil } }
 
     func stop() {

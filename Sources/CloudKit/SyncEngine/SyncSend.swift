@@ -21,7 +21,7 @@ struct SyncSend: Sendable {
     }
 
     func run() async throws(CKError) {
-        try await core.tracking(.send) { () throws(CKError) in try await send() }
+        try await core.tracking(.send, pass) { () throws(CKError) in try await send() }
     }
 
     private func send() async throws(CKError) {
