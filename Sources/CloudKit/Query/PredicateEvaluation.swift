@@ -209,7 +209,8 @@ private struct ValueRules {
     private func areEqual(_ left: PredicateValue, _ right: PredicateValue) -> Bool {
         switch (left, right) {
         case (.string(let left), .string(let right)):
-            return folded(left, ignoringCase: ignoresCase) == folded(right, ignoringCase: ignoresCase)
+            let left = folded(left, ignoringCase: ignoresCase)
+            return ValueComparison.order(.string(left), .string(folded(right, ignoringCase: ignoresCase))) == 0
         case (.list(let left), .list(let right)):
             return left.count == right.count && zip(left, right).allSatisfy { areEqual($0, $1) }
         case (.location(let left), .location(let right)):
@@ -228,14 +229,12 @@ private struct ValueRules {
         switch (left, right) {
         case (.string(let left), .string(let right)):
             let left = folded(left, ignoringCase: ignoresCaseInText)
-            let right = folded(right, ignoringCase: ignoresCaseInText)
-            return left == right ? 0 : left.utf8.lexicographicallyPrecedes(right.utf8) ? -1 : 1
+            return ValueComparison.order(.string(left), .string(folded(right, ignoringCase: ignoresCaseInText)))
         case (.date(let left), .date(let right)):
             return left < right ? -1 : left == right ? 0 : 1
         default:
-            if let left = left.whole, let right = right.whole { return left < right ? -1 : left == right ? 0 : 1 }
-            guard let left = left.number, let right = right.number else { return nil }
-            return left < right ? -1 : left == right ? 0 : 1
+            guard let left = left.exactNumber, let right = right.exactNumber else { return nil }
+            return ValueComparison.order(left, right)
         }
     }
 
@@ -294,11 +293,11 @@ extension PredicateValue {
         }
     }
 
-    fileprivate var whole: Int64? {
+    fileprivate var exactNumber: FieldValue? {
         switch self {
-        case .integer(let value): value
-        case .bool(let value): value ? 1 : 0
-        default: nil
+        case .integer(let value): .int64(value)
+        case .bool(let value): .int64(value ? 1 : 0)
+        default: number.map { .double($0) }
         }
     }
 }

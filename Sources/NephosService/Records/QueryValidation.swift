@@ -52,7 +52,7 @@ struct QueryValidation {
         }
         return ValidQuery(
             recordType: query.recordType, condition: condition, sort: try check.sort(query.sortBy),
-            searchableFields: check.searchableFields, numericFields: check.numericFields)
+            searchableFields: check.type.searchableFields, numericFields: check.numericFields)
     }
 
     /// The query with its values converted to the types of their fields, for matching records when they change.
@@ -134,10 +134,6 @@ private struct TypeCheck {
     let recordType: String
     let type: RecordTypeSchema
 
-    var searchableFields: [String] {
-        type.fields.filter { $0.value.indexes.contains(.searchable) }.map(\.key).sorted()
-    }
-
     var numericFields: Set<String> {
         Set(type.fields.filter { $0.value.type.isNumeric }.keys)
     }
@@ -150,7 +146,7 @@ private struct TypeCheck {
         case .system(let field): type.fields[field.schemaName]
         case .field(let name): name.hasASCIIOnly ? type.fields[name] : nil
         case .allSearchableFields:
-            SchemaField(SchemaType(.string), searchableFields.isEmpty ? [] : .searchable)
+            SchemaField(SchemaType(.string), type.searchableFields.isEmpty ? [] : .searchable)
         }
     }
 

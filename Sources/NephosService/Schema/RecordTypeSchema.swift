@@ -49,3 +49,8 @@ struct RecordTypeSchema: Hashable, Sendable {
         return (system + own).compactMap { name in fields[name].map { (name, $0) } }
     }
 }
+
+extension RecordTypeSchema {
+    /// The fields that a word search without a field examines, in the order of their names.
+    var searchableFields: [String] { fields.filter { $0.value.indexes.contains(.searchable) }.map(\.key).sorted() }
+}

@@ -240,11 +240,11 @@ struct FanOutReader {
         return found
     }
 
-    /// A record in the form that conditions evaluate. A search without a field examines all fields.
+    /// A record in the form that conditions evaluate.
     private func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> QueryableRow {
         QueryableRow(
             row, zoneID: zoneID,
-            searchableFields: (try? EncodedFields(bytes: row.fields).decoded().entries.map(\.name)) ?? [],
+            searchableFields: schema.recordType(row.type)?.searchableFields ?? [],
             creator: try accounts.userRecordName(id: row.createdBy, reader),
             modifier: try accounts.userRecordName(id: row.modifiedBy, reader))
     }

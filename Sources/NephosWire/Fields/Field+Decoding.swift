@@ -221,13 +221,15 @@ extension FieldValue {
             }
             values.append(value)
         }
-        if scalar == .double { values = values.map(\.asDouble) }
+        if scalar == .double {
+            for case (let index, .int64(let integer)) in values.enumerated() {
+                guard let double = Double(exactly: integer) else {
+                    throw json.failure("a list of DOUBLE cannot hold the integer \(integer) exactly")
+                }
+                values[index] = .double(double)
+            }
+        }
         return .list(of: scalar, values)
-    }
-
-    private var asDouble: FieldValue {
-        if case .int64(let value) = self { return .double(Double(value)) }
-        return self
     }
 }
 

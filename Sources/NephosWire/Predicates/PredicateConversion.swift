@@ -412,7 +412,13 @@ struct ComparisonConversion {
         var numbers: [FieldValue] = []
         for element in elements {
             switch element {
-            case .int64(let number): numbers.append(.double(Double(number)))
+            case .int64(let number):
+                guard let double = Double(exactly: number) else {
+                    throw refusal(
+                        "the list has fractions and the integer \(number), which is none of a double's values",
+                        "give integers alone")
+                }
+                numbers.append(.double(double))
             case .double: numbers.append(element)
             default: throw refusal("the values of the list differ in type", "give values of one type")
             }

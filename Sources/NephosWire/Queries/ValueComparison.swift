@@ -1,11 +1,11 @@
 /// Compares field values for conditions and orders.
-enum ValueComparison {
+package enum ValueComparison {
     /// Compares two values: negative, zero or positive if `left` sorts before, with or after `right`; nil if the two
     /// have no order.
     ///
     /// Strings sort by their UTF-8 bytes, so upper case comes before lower case. INT64 and DOUBLE compare as numbers,
     /// exactly.
-    static func order(_ left: FieldValue, _ right: FieldValue) -> Int? {
+    package static func order(_ left: FieldValue, _ right: FieldValue) -> Int? {
         switch (left, right) {
         case (.string(let left), .string(let right)): left.utf8Order(of: right)
         case (.int64(let left), .int64(let right)): order(left, right)

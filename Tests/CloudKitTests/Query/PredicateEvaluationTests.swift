@@ -24,6 +24,19 @@ struct PredicateEvaluationTests {
         NSPredicate(format: format, argumentArray: arguments).evaluate(with: record)
     }
 
+    @Test(arguments: ["", "tags CONTAINS 'red' AND ", "NOT tags CONTAINS 'green' AND "])
+    func `values compare exactly beside a part whose meaning depends on the field`(part: String) {
+        record["exact"] = 9_007_199_254_740_993
+        record["composed"] = "\u{E9}"
+        for (format, value, expected) in [
+            ("exact <= %@", 9_007_199_254_740_992.0, false), ("exact == %@", 9_007_199_254_740_992.0, false),
+            ("exact > %@", 9_007_199_254_740_992.0, true), ("composed <= %@", "e\u{301}", false),
+            ("composed > %@", "e\u{301}", true), ("composed >= %@", "\u{E9}", true),
+        ] as [(String, Any, Bool)] {
+            #expect(holds(part + format, value) == expected, "\(part)\(format)")
+        }
+    }
+
     @Test(
         arguments: [
             ("title == 'dusk OVER málaga'", true), ("title BEGINSWITH 'Dusk'", true),

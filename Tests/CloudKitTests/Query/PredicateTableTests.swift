@@ -53,6 +53,7 @@ struct PredicateTableTests {
             ("a BETWEEN %@", [[1, 2]], "a GREATER_THAN_OR_EQUALS 1; a LESS_THAN_OR_EQUALS 2"),
             ("a IN {1, 2}", [], "a IN [1, 2]"), ("a in %@", [["x", "y"]], "a IN ['x', 'y']"),
             ("a IN {}", [], "a IN []unknown"), ("a IN {1, 2.5}", [], "a IN [1.0, 2.5]"),
+            ("a IN {9007199254740992, 2.5}", [], "a IN [9007199254740992.0, 2.5]"),
             ("NOT a IN {1}", [], "a NOT_IN [1]"), ("NOT (a IN %@)", [["x"]], "a NOT_IN ['x']"),
             ("a BEGINSWITH 'red'", [], "a BEGINS_WITH 'red'"), ("a beginswith \"red\"", [], "a BEGINS_WITH 'red'"),
             ("a BEGINSWITH ''", [], "a BEGINS_WITH ''"), ("NOT a BEGINSWITH 'x'", [], "a NOT_BEGINS_WITH 'x'"),
@@ -211,6 +212,8 @@ struct PredicateTableTests {
     @Test func `a predicate that CKQuery does not accept is refused, and the part is named`() {
         expectOutcomePrefixes([
             ("a == 1 OR b == 2", [], "refused: a == 1 OR b == 2: OR"),
+            ("a IN {9007199254740993, 2.5}", [], "refused: a IN {9007199254740993, 2.5}: "),
+            ("a IN %@", [[Int64.max as Any, 0.5]], "refused: "),
             ("a == 1 || b == 2", [], "refused: a == 1 OR b == 2"),
             ("NOT (a == 1 AND b == 2)", [], "refused: NOT (a == 1 AND b == 2)"),
             ("NOT a BETWEEN {1, 2}", [], "refused: NOT (a BETWEEN {1, 2})"),

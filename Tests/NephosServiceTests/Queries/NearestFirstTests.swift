@@ -76,4 +76,23 @@ import Testing
         #expect(names.map { String($0.prefix(6)) } == (0..<330).map(name))
         #expect(empty > 0)
     }
+
+    @Test(arguments: [nil, LocationValue(latitude: 10, longitude: 20)], [1, 3])
+    func `records at one distance in several zones are each on one page`(place: LocationValue?, zones: Int) async throws
+    {
+        let cloud = QueryCloud()
+        let names = (0..<400).map(name)
+        var expected = ["A/seed"]
+        for zone in ["A", "B", "C"].prefix(zones) {
+            expected += names.map { "\(zone)/\($0)" }
+            try await cloud.makeZones(zone)
+            try await cloud.modify(
+                names.map { .create($0, place.map { ["place": .location($0)] } ?? [:], type: "Item") }, zone: zone)
+        }
+        try await cloud.modify([.create("seed", ["place": .location(nearby)], type: "Item")], zone: "A")
+        for limit in [50, 200] {
+            let found = try await cloud.all(query(), zoneWide: true, limit: { limit })
+            #expect(found.sorted() == expected.sorted())
+        }
+    }
 }

@@ -44,6 +44,19 @@ struct NotificationTests {
         #expect(try await device.all() == ["S: recordDeleted low in Z"])
     }
 
+    @Test func `a word search without a field examines the fields that a query does`() async throws {
+        let zone = try await zone()
+        let device = try await TestDevice(cloud)
+        _ = try await zone.save(
+            .query(
+                "S", where: [Filter(.allSearchableFields, .containsAnyTokens, .string("bob"))], zone: "Z"))
+        _ = try await zone.modify([
+            .create("list", ["text": .string("nothing"), "names": .list(of: .string, [.string("bob")])]),
+            .create("string", ["text": .string("bob is here")]),
+        ])
+        #expect(try await device.all() == ["S: recordCreated string in Z"])
+    }
+
     @Test func `a query subscription matches its type in its zone, or in all zones`() async throws {
         let zone = try await zone()
         let database = TestDatabase(cloud)

@@ -36,6 +36,15 @@ struct NearestFirst: CandidateStream {
         var position: QueryPosition
         var source: Int
         var content: Content
+
+        /// The order of the heap. At equal positions candidates come first: the rest of a run begins at the position of the
+        /// last candidate that was read, and a page that ends there has to have that candidate.
+        func precedes(_ other: Item) -> Bool {
+            if position != other.position { return position.precedes(other.position) }
+            if case .candidate = other.content { return false }
+            if case .candidate = content { return true }
+            return false
+        }
     }
 
     private let scan: DistanceScan
@@ -278,7 +287,7 @@ struct NearestFirst: CandidateStream {
         var child = heap.count - 1
         while child > 0 {
             let parent = (child - 1) / 2
-            guard heap[child].position.precedes(heap[parent].position) else { return }
+            guard heap[child].precedes(heap[parent]) else { return }
             heap.swapAt(child, parent)
             child = parent
         }
@@ -291,7 +300,7 @@ struct NearestFirst: CandidateStream {
         while true {
             var first = parent
             for child in [2 * parent + 1, 2 * parent + 2]
-            where child < heap.count && heap[child].position.precedes(heap[first].position) {
+            where child < heap.count && heap[child].precedes(heap[first]) {
                 first = child
             }
             if first == parent { return }
