@@ -10,6 +10,12 @@ struct BatchDependents: Sendable {
         var zoneID: ZoneIDDictionary?
         /// The root record of a new share; nil for any other item.
         var root: String?
+        /// Whether the service refused the item's files. That fails the rest of atomic zones alone.
+        var isRefusedByService = false
+
+        fileprivate var failsZone: Bool {
+            !isRefusedByService || zoneID.map { $0.zoneName != ZoneIDDictionary.defaultZoneName } ?? false
+        }
     }
 
     private struct Name: Hashable {
@@ -26,7 +32,7 @@ struct BatchDependents: Sendable {
             reasons = [:]
             return
         }
-        let zones = isAtomic ? Set(refused.map { items[$0].zoneID }) : []
+        let zones = Set(refused.map { items[$0] }.filter { isAtomic && $0.failsZone }.map(\.zoneID))
         let names = Set(refused.map { Name(recordName: items[$0].recordName, zoneID: items[$0].zoneID) })
         let roots = Set(
             refused.filter { items[$0].root != nil }.map { Name(recordName: items[$0].root, zoneID: items[$0].zoneID) })

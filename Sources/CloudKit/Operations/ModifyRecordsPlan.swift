@@ -148,8 +148,9 @@ struct ModifyRecordsPlan: Sendable {
 
     private mutating func refuseDependents() {
         if refused.isEmpty { return }
-        let dependents = BatchDependents(
-            of: Set(refused.keys), in: items.map(\.inBatch), isAtomic: input.isAtomic)
+        var inBatch = items.map(\.inBatch)
+        for (index, error) in refused { inBatch[index].isRefusedByService = !error.isRefusalOnDevice }
+        let dependents = BatchDependents(of: Set(refused.keys), in: inBatch, isAtomic: input.isAtomic)
         for (index, reason) in dependents.reasons where answers[index] == nil {
             refused[index] = CKError(.batchRequestFailed, reason, errors)
         }
@@ -248,5 +249,12 @@ extension RecordOperation {
     /// An operation that deletes a record, whatever its version on the server.
     fileprivate init(deleting recordID: CKRecord.ID) {
         self.init(operationType: .forceDelete, record: RecordToModify(recordName: recordID.recordName))
+    }
+}
+
+extension CKError {
+    /// Whether the library refuses an item for this before it asks the service: a value or a file that cannot be sent.
+    fileprivate var isRefusalOnDevice: Bool {
+        [.invalidArguments, .assetFileNotFound, .assetFileModified].contains(code)
     }
 }

@@ -297,7 +297,7 @@ extension PredicateValue {
         switch self {
         case .integer(let value): .int64(value)
         case .bool(let value): .int64(value ? 1 : 0)
-        default: number.map { .double($0) }
+        default: number.flatMap { $0.isNaN ? nil : .double($0) }
         }
     }
 }

@@ -267,7 +267,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
     private static let grace = 4
     /// The real time in which a task that asks for nothing has got on, even where many tests run. After that it waits for
     /// another task of the app, whose request is at the door.
-    private static let computingTime = Duration.seconds(2)
+    private static let computingTime = Duration.seconds(4)
 
     private func hasChanged(since changes: Int) -> Bool { state.withLock { $0.changes != changes } }
 

@@ -37,6 +37,14 @@ struct PredicateEvaluationTests {
         }
     }
 
+    @Test(arguments: ["<", "<=", "==", ">=", ">"])
+    func `nothing compares with a number that is none`(comparison: String) {
+        for format in ["year \(comparison) %@", "price \(comparison) %@", "tags CONTAINS 'x' OR year \(comparison) %@"]
+        {
+            #expect(!holds(format, Double.nan), "\(format)")
+        }
+    }
+
     @Test(
         arguments: [
             ("title == 'dusk OVER málaga'", true), ("title BEGINSWITH 'Dusk'", true),
