@@ -132,8 +132,8 @@ export const schemaIndexes = async (place, signal) =>
 export const deployment = (place, signal) => findings(async () =>
   parse(await read("GET", path(place, "schema/deployment"), undefined, signal)));
 
-/** Deploys development's schema, once. */
-export const deploy = (place) => findings(async () => parse(await once("POST", path(place, "schema/deploy"), "")));
+/** Deploys development's schema, once, if that makes the changes that were shown and no others. */
+export const deploy = (place, changes) => findings(() => order(place, "schema/deploy", { changes }));
 
 /** Erases development and gives it production's schema, once. */
 export const reset = (place) => findings(async () => parse(await once("POST", path(place, "schema/reset"), "")));

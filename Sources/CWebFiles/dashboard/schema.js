@@ -35,13 +35,13 @@ function findings(report) {
     (report.changes ?? []).length ? h("ul", {}, report.changes.map((change) => h("li", {}, change))) : ""];
 }
 
-/** Runs a command, and shows the schema anew, with what was done. */
+/** Runs a command, and shows the schema anew, with the changes that were made, or why none was. */
 async function run(command, done, region, go) {
   try {
     const report = await command();
-    if (report.isRefused) return region.replaceChildren(...findings(report).flat().filter(Boolean));
     await go(location.href, { replaces: true });
-    document.querySelector("h1").after(h("p", { class: "good", role: "status" }, done));
+    document.querySelector("h1").after(h("div", { role: "status" },
+      report.isRefused ? "" : h("p", { class: "good" }, done), findings(report)));
   } catch (error) {
     region.replaceChildren(h("p", { class: "bad" }, error.message));
   }
@@ -71,7 +71,7 @@ async function deploymentSection(here, signal, go, may) {
   const confirm = h("input", { type: "checkbox", id: "confirm", required: true });
   const submit = (event) => {
     event.preventDefault();
-    return run(() => deploy(here), "Deployed.", region, go);
+    return run(() => deploy(here, report.changes ?? []), "Deployed.", region, go);
   };
   return [h("h2", {}, "Deployment"),
     h("p", {}, report.isRefused ? "Production would not take this schema:" : "A deployment would change production:"), ...findings(report),

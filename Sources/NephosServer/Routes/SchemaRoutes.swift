@@ -27,18 +27,16 @@ enum SchemaRoutes {
             try await routed.report { service, context throws(ServiceError) in try await service.resetSchema(context) }
         },
         Route([.post], "/nephos/schema/drop", access: .change) { routed throws(Refusal) in
-            let request: DropFieldRequest
-            do throws(WireError) {
-                request = try DropFieldRequest(decoding: routed.request.body)
-            } catch {
-                throw Refusal(error)
-            }
+            let request = try routed.message(DropFieldRequest.self)
             return try await routed.report { service, context throws(ServiceError) in
                 try await service.dropField(request, context)
             }
         },
         Route([.post], "/nephos/schema/deploy", access: .change) { routed throws(Refusal) in
-            try await routed.report { service, context throws(ServiceError) in try await service.deploySchema(context) }
+            let request = try routed.message(DeploySchemaRequest.self)
+            return try await routed.report { service, context throws(ServiceError) in
+                try await service.deploySchema(request, context)
+            }
         },
         Route([.get], "/nephos/schema/deployment", access: .view) { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in
@@ -83,6 +81,14 @@ extension RoutedRequest {
         let report = try await schema(command)
         return report.isAllowed
             ? .json(report.encoded()) : .json(report.refusal(requestID: requestID), status: 400)
+    }
+
+    fileprivate func message<Message: WireMessage>(_ type: Message.Type) throws(Refusal) -> Message {
+        do throws(WireError) {
+            return try Message(decoding: request.body)
+        } catch {
+            throw Refusal(error)
+        }
     }
 
     fileprivate func schemaText() throws(Refusal) -> String {

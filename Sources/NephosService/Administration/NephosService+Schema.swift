@@ -66,14 +66,22 @@ extension NephosService {
     }
 
     /// Adds the elements of the development schema to the production schema. Drops nothing and copies no records.
-    package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
+    /// - Parameter request: has the changes that the caller was shown: if there are others by now, none is made.
+    package func deploySchema(
+        _ request: DeploySchemaRequest, _ context: RequestContext
+    ) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true, changes: true) {
             try await self.checkContainerExists(context)
             let development = try await self.schema(context.container, .development)
             return try await self.stores.using(Self.id(context.container, .production)) { store in
-                try await SchemaAdministration(environment: self.environment).deploy(development, to: store)
+                try await SchemaAdministration(environment: self.environment).deploy(
+                    development, shown: request.changes, to: store)
             }
         }
+    }
+
+    package func deploySchema(_ context: RequestContext) async throws(ServiceError) -> SchemaReport {
+        try await deploySchema(DeploySchemaRequest(), context)
     }
 
     /// Reports the changes that a deployment would make, without making them.

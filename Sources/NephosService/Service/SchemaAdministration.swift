@@ -55,10 +55,12 @@ struct SchemaAdministration {
     // MARK: - Deployment
 
     /// Adds the elements of the development schema to the production schema.
-    func deploy(_ development: Schema, to store: Store) async throws -> SchemaReport {
+    /// - Parameter shown: the only changes that may be made, because a deployment cannot be undone; nil for any.
+    func deploy(_ development: Schema, shown: [String]?, to store: Store) async throws -> SchemaReport {
         let plan = try await change(store) { transaction -> SchemaPlan in
             let old = try Schema(transaction)
-            let plan = SchemaCommands.planDeployment(of: development, to: old)
+            var plan = SchemaCommands.planDeployment(of: development, to: old)
+            if let shown, shown != plan.changes { plan.findings.append(.othersThanShown) }
             if plan.isAllowed { try apply(plan, replacing: old, in: transaction) }
             return plan
         }
@@ -126,6 +128,11 @@ struct SchemaAdministration {
             return try body(transaction)
         }
     }
+}
+
+extension SchemaFinding {
+    fileprivate static let othersThanShown = SchemaFinding(
+        .error, reason: "a schema changed after the deployment's changes were shown: look at them again, then deploy")
 }
 
 extension SchemaReport {

@@ -103,6 +103,10 @@ import Testing
                 #expect(response.status == 400)
                 #expect(response.text.contains("endpoint not applicable in the environment 'production'"))
             }
+            response = try await post("deploy", #"{"changes":["record type 'Other' added"]}"#)
+            #expect(response.status == 400 && response.text.contains("look at them again"))
+            #expect(try await post("deploy", #"{"changes":"all"}"#).status == 400)
+            #expect(try await post("deploy", #"{"changes":["record type 'Note' added"]}"#).status == 200)
             #expect(try await post("reset", "").status == 200)
             response = try await records(connection, "development", "lookup", #"{"records":[{"recordName":"a"}]}"#)
             #expect(response.text.contains("NOT_FOUND"))

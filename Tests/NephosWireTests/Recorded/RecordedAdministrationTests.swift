@@ -354,6 +354,16 @@ struct RecordedAdministrationTests {
                 indexes[0].progress -1: reads as -1.0
                 """#)
         try expectRecorded(
+            small: DeploySchemaRequest(), #"{}"#, full: DeploySchemaRequest(changes: ["role 'A' added"]),
+            #"{"changes":["role 'A' added"]}"#,
+            malformed: #"""
+                []: expected an object, found an array
+                changes missing or null: reads as nothing
+                changes 5: expected an array of strings, found the number 5
+                changes[0] null: expected a string, found null
+                changes[0] {}: expected a string, found an object
+                """#)
+        try expectRecorded(
             small: DropFieldRequest(recordType: "", field: ""), #"{"recordType":"","field":""}"#,
             full: DropFieldRequest(recordType: "Artwork", field: "year"), #"{"recordType":"Artwork","field":"year"}"#,
             malformed: #"""

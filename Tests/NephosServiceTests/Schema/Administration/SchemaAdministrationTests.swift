@@ -157,6 +157,22 @@ import Testing
         #expect(try await cloud.service.deploySchema(cloud.schema()).changes == [])
     }
 
+    @Test func `a deployment makes the changes that were shown, or none`() async throws {
+        let cloud = QueryCloud()
+        _ = try await cloud.importing(schemaText(note))
+        let shown = DeploySchemaRequest(changes: try await cloud.service.previewDeployment(cloud.schema()).changes)
+        _ = try await cloud.importing(schemaText(note, "Later (t STRING)"))
+        let refused = try await cloud.service.deploySchema(shown, cloud.schema())
+        #expect(refused.errors.count == 1 && refused.errors[0].contains("look at them again"))
+        #expect(refused.changes == [] && !refused.isAllowed)
+        #expect(try await !cloud.export(.production).contains("RECORD TYPE Note ("))
+        let newer = DeploySchemaRequest(changes: try await cloud.service.previewDeployment(cloud.schema()).changes)
+        let report = try await cloud.service.deploySchema(newer, cloud.schema())
+        #expect(report.changes == ["record type 'Later' added", "record type 'Note' added"])
+        // Another administrator deployed them meanwhile.
+        #expect(try await !cloud.service.deploySchema(newer, cloud.schema()).isAllowed)
+    }
+
     @Test func `production gets only what is deployed`() async throws {
         let stores = OpenStores()
         let cloud = QueryCloud(stores: stores, environment: .production)
