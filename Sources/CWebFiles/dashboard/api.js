@@ -200,15 +200,9 @@ export async function modify(place, account, message) {
   return parse(await once("POST", databasePath(place, "records/modify") + query, JSON.stringify(message)));
 }
 
-/** How the service answers a recorded query: the query is sent again, and asks for it. */
-export async function explained(request) {
-  const sign = request.account ? "&ckWebAuthToken=" + encodeURIComponent("dev:" + request.account) : "";
-  const answer = await fetch(databasePath(request, request.endpoint) + "?ckAPIToken=dashboard" + sign, { method: "POST",
-    cache: "no-store", headers: { "Nephos-Additions": "1" }, body: request.requestBody.replace("{", "{\"nephosExplain\":true,") });
-  const message = parse(await answer.text());
-  if (!answer.ok) throw new Problem(answer.status, message);
-  return message.explain;
-}
+/** How the service answers a recorded query. */
+export const explained = async ({ database, account, requestBody, ...place }) => parse(await read("POST",
+  path(place, "queries/explain"), pretty({ database, account, request: parse(requestBody) })));
 
 /** Sends a recorded request of a development server once more, without its key, and returns the uuid of the new one. */
 export async function modifyAgain(request) {

@@ -52,6 +52,7 @@ extension AnyAccountNaming {
 extension ListRolesRequest: AnyAccountNaming {}
 extension ListAccountZonesRequest: AnyAccountNaming {}
 extension ListSharesRequest: AnyAccountNaming {}
+extension ExplainQueryRequest: AnyAccountNaming {}
 
 /// One whose place has the account.
 protocol PlaceNaming: AnyAccountNaming {

@@ -13,6 +13,7 @@ enum AdministrationRoutes {
         .administration("/nephos/records/list", .view, NephosService.listRecords),
         .administration("/nephos/records/show", .view, NephosService.showRecord),
         .administration("/nephos/records/find", .view, NephosService.findRecords),
+        .administration("/nephos/queries/explain", .view, NephosService.explainQuery),
         .administration("/nephos/shares/list", .view, NephosService.listShares),
         .administration("/nephos/access/explain", .view, NephosService.explainAccess),
         .administration("/nephos/roles/list", .view, NephosService.listRoles),

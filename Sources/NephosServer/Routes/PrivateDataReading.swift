@@ -15,6 +15,10 @@ extension ShowRecordRequest: PrivateDataReading {
     var readAccount: String? { place.account }
 }
 
+extension ExplainQueryRequest: PrivateDataReading {
+    var readAccount: String? { database == "public" ? nil : account }
+}
+
 extension FindRecordsRequest: PrivateDataReading {
     /// No one account: those of the whole container. A message without a search reads nothing.
     var readAccount: String? { database == nil && (recordName ?? value) != nil ? "" : nil }

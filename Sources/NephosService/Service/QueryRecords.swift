@@ -12,15 +12,19 @@ final class QueryRecords: Sendable {
     private let bounds: QueryBounds
     /// Whether the records are encoded as JSON, for a server, instead of returned as values.
     private let encodesRecords: Bool
+    /// Whether missing indexes are built; otherwise they are an error.
+    private let makesIndexes: Bool
 
     init(
-        _ decoded: DecodedQuery, caller: Caller, container: String, bounds: QueryBounds, encodesRecords: Bool = false
+        _ decoded: DecodedQuery, caller: Caller, container: String, bounds: QueryBounds, encodesRecords: Bool = false,
+        makesIndexes: Bool = true
     ) {
         self.decoded = decoded
         self.caller = caller
         self.container = container
         self.bounds = bounds
         self.encodesRecords = encodesRecords
+        self.makesIndexes = makesIndexes
     }
 
     private var request: QueryRecordsRequest { decoded.request }
@@ -61,6 +65,9 @@ final class QueryRecords: Sendable {
                 throw ServiceError.limitExceeded(
                     "the records that have the same value in the first field of the order have more than"
                         + " \(bounds.sortedBytes) bytes: declare an index of all its fields in the schema")
+            } catch is MissingIndexes where !makesIndexes {
+                throw ServiceError.invalid(
+                    "an index of the query does not exist yet: the app's next such query makes it")
             } catch let missing as MissingIndexes {
                 // The schema may have changed since the plan; then the next attempt refuses the query.
                 let isAllowed = try await store.indexBuilder.make(missing.signatures, of: request.query.recordType)

@@ -91,7 +91,8 @@ final class Store: Sendable {
         caller(account, account == nil ? .public : .private, context)
     }
 
-    private func caller(_ account: AccountRow?, _ scope: DatabaseScope, _ context: RequestContext) -> Caller {
+    /// Returns the caller of a database with an existing account.
+    func caller(_ account: AccountRow?, _ scope: DatabaseScope, _ context: RequestContext) -> Caller {
         Caller(
             scope: scope, account: account, session: context.session, clientID: context.clientID,
             requestID: context.requestID, storeID: id, key: key, validity: validity,

@@ -87,8 +87,8 @@ extension QueryRecordsResponse: WireMessage {
     }
 }
 
-extension QueryExplanation {
-    init(json: JSONValue) throws(WireError) {
+extension QueryExplanation: WireMessage {
+    package init(json: JSONValue) throws(WireError) {
         self.init(scans: [], entriesRead: 0, recordsRead: 0, recordsReturned: 0)
         for (key, value) in try json.members("an explanation") {
             guard let value = value.nonNull else { continue }
@@ -104,7 +104,7 @@ extension QueryExplanation {
         }
     }
 
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("scans")
         writer.beginArray()

@@ -29,6 +29,7 @@ import Testing
             "/nephos/schema/export", "/nephos/schema/validate", "/nephos/schema/indexes",
             "/nephos/schema/deployment", "/nephos/schema/preflight", "/nephos/accounts/list",
             "/nephos/zones/list", "/nephos/shares/list", "/nephos/access/explain", "/nephos/roles/list",
+            "/nephos/queries/explain",
             "/nephos/records/list", "/nephos/records/show", "/nephos/records/find", "/nephos/devices/list",
         ],
         .change: [

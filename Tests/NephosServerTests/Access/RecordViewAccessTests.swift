@@ -26,6 +26,12 @@ import Testing
         }
         #expect(try await events(server).isEmpty)
         #expect(await server.send(list, as: .viewer, body: Self.privateZone).status == 403)
+        let explain = try route("/nephos/queries/explain")
+        for database in ["private", "shared"] {
+            let body =
+                #"{"database":"\#(database)","account":"lovelace","request":{"query":{"recordType":"Users"}}}"#
+            #expect(await server.send(explain, as: .viewer, body: body).status == 403, "\(database)")
+        }
         #expect(await server.send(list, as: .developer, body: Self.privateZone).status == 200)
         await server.close()
     }

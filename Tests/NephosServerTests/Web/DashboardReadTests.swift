@@ -26,8 +26,25 @@ import Testing
             ("access/explain", #"{"account":"tom","owner":"mei","zoneName":"Lists","recordName":"a"}"#),
             ("access/explain", #"{"account":"new","owner":"mei","zoneName":"None","recordName":"a"}"#),
             ("devices/list", "{}"),
+            ("queries/explain", explanation("private", "mei", "title")),
+            ("queries/explain", explanation("private", "mei", "other")),
+            ("queries/explain", explanation("private", "new", "title")),
+            ("queries/explain", explanation("shared", "new", "title")),
         ]
         return (own + gets).map { (.get, $0, "") } + posts.map { (.post, "/nephos/1/\(place)/\($0)", $1) }
+    }
+
+    /// The question how a query by a field is answered.
+    private static func explanation(_ database: String, _ account: String?, _ field: String) -> String {
+        let account = account.map { #","account":"\#($0)""# } ?? ""
+        return
+            #"{"database":"\#(database)"\#(account),"request":\#(query(field, database == "private" ? "Lists" : nil))}"#
+    }
+
+    private static func query(_ field: String, _ zone: String?) -> String {
+        let zone = zone.map { #""zoneID":{"zoneName":"\#($0)"},"# } ?? ""
+        return #"{\#(zone)"query":{"recordType":"Item","filterBy":[{"fieldName":"\#(field)","comparator":"EQUALS","#
+            + #""fieldValue":{"value":"x"}}]}}"#
     }
 
     private func send(_ responder: Responder, _ method: HTTPMethod, _ target: String, _ body: String) async -> Int {
@@ -78,6 +95,7 @@ import Testing
             #"{"zoneID":{"zoneName":"Lists"},"operations":[{"operationType":"create","record":\#(record)}]}"#
         #expect(await database("records/modify", "mei", save) == 200)
         #expect(await database("zones/list", "tom", "{}") == 200)
+        #expect(await database("records/query", "mei", Self.query("title", "Lists")) == 200)
         await service.settle()
         let before = try await content(service)
         #expect(before.contains { $0.contains("Item") })
@@ -85,12 +103,46 @@ import Testing
             for (method, target, body) in Self.requests(place) {
                 let status = await send(responder, method, target, body)
                 let isKnown = place == "iCloud.a/development"
-                let mayFail = !isKnown || target.contains("show") || body.contains("new")
+                let mayFail =
+                    !isKnown || target.contains("show") || body.contains("new")
+                    || (target.contains("queries") && body.contains("other"))
                 #expect(mayFail ? status < 500 : status == 200, "\(target) \(body)")
             }
         }
         await service.settle()
         #expect(try await content(service) == before)
+        await service.close()
+    }
+
+    @Test func `a query is explained to whom it concerns, and a deleted account stays deleted`() async throws {
+        let service = NephosService(stores: MemoryStores())
+        let responder = Responder(service)
+        func post(_ target: String, _ body: String) async -> (status: Int, text: String) {
+            let response = await responder.respond(
+                to: HTTPRequest(method: .post, target: target, host: "localhost", body: Array(body.utf8)))
+            return (response.status, String(decoding: response.body, as: UTF8.self))
+        }
+        let database = "/database/1/iCloud.a/development/private"
+        let place = "/nephos/1/iCloud.a/development"
+        let record = #"{"recordType":"Item","fields":{"title":{"value":"x"},"other":{"value":"y"}}}"#
+        let save = #"{"operations":[{"operationType":"create","record":\#(record)}]}"#
+        #expect(await post("\(database)/records/modify?ckWebAuthToken=dev:mei", save).status == 200)
+        #expect(await post("\(database)/records/query?ckWebAuthToken=dev:mei", Self.query("title", nil)).status == 200)
+        func explained(_ database: String, _ account: String?, _ field: String = "title") async -> (Int, String) {
+            let body = Self.explanation(database, account, field).replacing(
+                #""zoneID":{"zoneName":"Lists"},"#, with: "")
+            return await post("\(place)/queries/explain", body)
+        }
+        let own = await explained("private", "mei")
+        #expect(own.0 == 200 && own.1.contains(#""recordsReturned":1"#), "\(own)")
+        let everyones = await explained("public", nil)
+        #expect(everyones.0 == 200 && everyones.1.contains(#""recordsReturned":0"#), "\(everyones)")
+        let unindexed = await explained("private", "mei", "other")
+        #expect(unindexed.0 == 400 && unindexed.1.contains("does not exist yet"), "\(unindexed)")
+        for database in ["private", "secret"] { #expect(await explained(database, nil).0 >= 400) }
+        #expect(await post("\(place)/accounts/delete", #"{"account":"mei"}"#).status == 200)
+        #expect(await explained("private", "mei").0 == 404)
+        #expect(await !post("\(place)/accounts/list", "{}").text.contains("mei"))
         await service.close()
     }
 
