@@ -56,10 +56,12 @@ def spawn(*command, **options):
 
 
 def start(*command):
-    """Starts a server, and waits until it serves."""
-    line = spawn(*command).stdout.readline()
+    """Starts a server, waits until it serves, and returns its process."""
+    process = spawn(*command)
+    line = process.stdout.readline()
     if "serving" not in line:
         fail(f"{command} does not start: {line}")
+    return process
 
 
 def run(*command, text=""):

@@ -11,16 +11,16 @@ package final class EventReader: Sendable {
     private struct State {
         var line: [UInt8] = []
         var data: [UInt8] = []
-        var id: Int?
-        var position: Int?
+        var id: String?
+        var lastEventID: String?
     }
 
     private let state = Mutex(State())
 
     package init() {}
 
-    /// The identifier of the last whole event, if it is a number; nil before.
-    package var position: Int? { state.withLock(\.position) }
+    /// The identifier of the last whole event that has one; nil before.
+    package var lastEventID: String? { state.withLock(\.lastEventID) }
 
     /// Adds a piece, and returns the data of the events that are whole with it.
     package func events(adding bytes: [UInt8]) throws -> [[UInt8]] {
@@ -44,12 +44,12 @@ package final class EventReader: Sendable {
         if state.line.isEmpty {
             defer { (state.data, state.id) = ([], nil) }
             guard !state.data.isEmpty else { return nil }
-            state.position = state.id ?? state.position
+            state.lastEventID = state.id ?? state.lastEventID
             return state.data
         }
         if state.line.starts(with: "data: ".utf8) { state.data = Array(state.line.dropFirst(6)) }
         if state.line.starts(with: "id: ".utf8) {
-            state.id = Int(String(decoding: state.line.dropFirst(4), as: UTF8.self))
+            state.id = String(decoding: state.line.dropFirst(4), as: UTF8.self)
         }
         return nil
     }

@@ -158,12 +158,15 @@ export async function status(signal, age = 3000) {
   return answer;
 }
 
+/** The requests from a position on: the number of a request, and the server's ring that has it. */
 export const recentRequests = async (after, signal) =>
-  parse(await read("GET", "/status/requests?after=" + after, undefined, signal));
+  parse(await read("GET", "/status/requests?after=" + positionText(after), undefined, signal));
+
+const positionText = ({ ring, number }) => ring ? ring + "-" + number : String(number);
 
 /** Reads the stream of requests after a position until it ends. An EventSource could not send the session. */
 export async function requestEvents(after, signal, take) {
-  const answer = await send("GET", "/status/requests/stream?after=" + after, undefined, signal);
+  const answer = await send("GET", "/status/requests/stream?after=" + positionText(after), undefined, signal);
   say("");
   let rest = "";
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -6,8 +6,11 @@ const interval = 1000;
 /** How many polls a page sends before it tries the stream once more. */
 const polls = 60;
 
-/** The last requests, the oldest first, and how many were lost before them. */
-export const recent = { requests: [], missed: 0, problem: null };
+/**
+ * The last requests, the oldest first, and how many were lost before them; whether the server has restarted since the page was
+ * opened, and may have answered others meanwhile.
+ */
+export const recent = { requests: [], missed: 0, hasRestarted: false, problem: null };
 
 /** The number of items that failed. */
 export const failures = ({ failedItems }) => Array.isArray(failedItems) ? failedItems.length : failedItems ?? 0;
@@ -17,7 +20,8 @@ export const isFailed = (request) => request.status >= 400 || failures(request) 
 /** Whether an entry is a notification that the server sent, and no request. */
 export const isNotification = ({ endpoint }) => endpoint === "notification";
 
-let next = 0;
+/** The position after the last request. A server has another ring after a restart. */
+let next = { ring: "", number: 0 };
 /** Whether the page has the requests from before it was opened. */
 let isFollowing = false;
 const listeners = new Set();
@@ -38,14 +42,18 @@ const tell = () => listeners.forEach((listener) => listener());
 
 /** Takes an answer about the requests from a position on. False if there is a gap before it. */
 function take(after, answer) {
-  if (after > next) return false;
-  const hasRestarted = answer.next < after;
-  if (hasRestarted) Object.assign(recent, { requests: [], missed: 0 });
-  const added = hasRestarted ? answer.requests : answer.requests.filter((request) => request.position >= next);
-  if (after) recent.missed += answer.missed;
-  if (isFollowing) followers.forEach((follower) => follower(added, after ? answer.missed : 0));
+  // The server answers a position of another ring as the first one.
+  const start = after.ring === answer.ring ? after.number : 0;
+  const known = next.ring === answer.ring ? next.number : 0;
+  if (start > known) return false;
+  const hasRestarted = next.ring !== "" && next.ring !== answer.ring;
+  if (hasRestarted) Object.assign(recent, { requests: [], missed: 0, hasRestarted });
+  const added = answer.requests.filter((request) => request.position >= known);
+  const missed = start || hasRestarted ? answer.missed : 0;
+  recent.missed += missed;
+  if (isFollowing) followers.forEach((follower) => follower(added, missed));
   isFollowing = true;
-  next = hasRestarted ? answer.next : Math.max(next, answer.next);
+  next = { ring: answer.ring, number: Math.max(known, answer.next) };
   if (!added.length && !hasRestarted) return true;
   recent.requests = recent.requests.concat(added).slice(-limit);
   tell();

@@ -44,7 +44,8 @@ const values = (member) => [["", "any"], ...[...new Set(recent.requests.map((req
 function list(filter) {
   if (recent.problem) return [h("p", { class: "bad" }, recent.problem.message)];
   const found = recent.requests.filter((request) => matches(request, filter)).reverse();
-  const missed = recent.missed ? recent.missed + " requests came too fast to be shown. " : "";
+  const missed = (recent.hasRestarted ? "The server has restarted: requests before that are not shown. " : "")
+    + (recent.missed ? recent.missed + " requests came too fast to be shown. " : "");
   if (!found.length) {
     return [h("p", { class: "quiet" }, missed + (recent.requests.length ? "No request matches."
       : "No request yet. The server keeps requests while a dashboard is open, and for five minutes after."))];

@@ -51,12 +51,13 @@ enum StatusRoutes {
 
     private static func requests(_ routed: RoutedRequest) throws(Refusal) -> HTTPResponse {
         routed.recent.watch(at: routed.service.environment.now())
-        let position = try position(routed.target.parameter("after")?.readings.first) ?? 0
-        let (requests, next, missed) = routed.recent.requests(after: position)
+        let position = try position(routed.target.parameter("after")?.readings.first).map(routed.recent.number)
+        let (requests, next, missed) = routed.recent.requests(after: position ?? 0)
         var writer = JSONWriter(reserving: 256 + 512 * requests.count)
         writer.beginObject()
         writer.key("requests")
         writer.requests(requests)
+        writer.member("ring", routed.recent.id)
         writer.key("next")
         writer.int64(Int64(next))
         writer.key("missed")
@@ -100,7 +101,8 @@ enum StatusRoutes {
             container: routed.target.parameter("container")?.readings.first,
             isFailed: routed.target.parameter("failed")?.readings.first == "1")
         let stream = RequestStream(
-            after: last ?? after ?? routed.recent.next, filter, reader: routed.administrator?.accountID,
+            after: (last ?? after).map(routed.recent.number) ?? routed.recent.next, filter,
+            reader: routed.administrator?.accountID,
             at: environment.now(), isAllowed: routed.mayStillView)
         guard routed.streams.add(stream) else {
             var refusal = Refusal(
@@ -143,10 +145,12 @@ enum StatusRoutes {
         return .json(writer.finish())
     }
 
-    private static func position(_ text: String?) throws(Refusal) -> Int? {
+    private static func position(_ text: String?) throws(Refusal) -> RecentRequests.Position? {
         guard let text else { return nil }
-        guard let position = Int(text), position >= 0 else {
-            throw Refusal(.badRequest, "'after' is the number of a request", clientCode: .invalidArguments)
+        guard let position = RecentRequests.Position(text) else {
+            throw Refusal(
+                .badRequest, "'after' is the number of a request, or the ring, '-' and the number",
+                clientCode: .invalidArguments)
         }
         return position
     }

@@ -18,6 +18,22 @@ final class RecentRequests: Sendable {
     /// The maximum number of bytes of each text of a request, so that the ring has at most 5 MB.
     static let textSize = 1000
 
+    /// A position as a reader has it: of a ring, on the wire `RING-NUMBER`. A number alone is one of any ring.
+    struct Position: Hashable, Sendable, CustomStringConvertible {
+        var ring: String?
+        var number: Int
+
+        init(ring: String?, _ number: Int) { (self.ring, self.number) = (ring, number) }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let last = parts.last, let number = Int(last), number >= 0, parts[0] != "" else { return nil }
+            (ring, self.number) = (parts.count == 2 ? String(parts[0]) : nil, number)
+        }
+
+        var description: String { (ring.map { "\($0)-" } ?? "") + "\(number)" }
+    }
+
     /// A request in the ring. An object, so that a reader copies references alone while the ring is locked.
     final class Answered: Sendable {
         let request: AnsweredRequest
@@ -32,6 +48,9 @@ final class RecentRequests: Sendable {
         }
     }
 
+    /// The random identifier of the ring, which distinguishes its positions from those of a server before a restart, or of
+    /// another one.
+    let id: String
     /// The time of the last look; a time before all others if there was none.
     private let lookedAt = Atomic<Int64>(.min / 2)
     /// The time until which there are more requests than a stream takes.
@@ -68,6 +87,13 @@ final class RecentRequests: Sendable {
             let start = max(first, wanted)
             return (start, start - wanted)
         }
+    }
+
+    init(id: String = String(UInt64.random(in: .min ... .max), radix: 36)) { self.id = id }
+
+    /// Returns the number of a reader's position; 0 for a position of another ring.
+    func number(of position: Position) -> Int {
+        position.ring == nil || position.ring == id ? position.number : 0
     }
 
     func isWatched(at now: Int64) -> Bool { now - lookedAt.load(ordering: .relaxed) < Self.watch }

@@ -17,7 +17,7 @@ extension AnsweredRequest {
 }
 
 /// The requests from a position on, as an event of a stream (`text/event-stream`), whose identifier is the position after
-/// them. Its data is the answer of `/status/requests`.
+/// them, with its ring. Its data is the answer of `/status/requests`.
 struct RequestBatch: Sendable {
     /// The maximum number of requests in an event: a hundred streams of them cost a loaded server little.
     static let limit = 40
@@ -42,12 +42,15 @@ struct RequestBatch: Sendable {
         writer.key("requests")
         let written = writer.requests(chosen, size: Self.size)
         isFull = written < wanted.count
+        writer.member("ring", recent.id)
         writer.key("next")
         writer.int64(Int64(next))
         writer.key("missed")
         writer.int64(Int64(missed + wanted.count - written))
         writer.endObject()
-        event = Array("id: \(next)\ndata: ".utf8) + writer.finish() + Array("\n\n".utf8)
+        event =
+            Array("id: \(RecentRequests.Position(ring: recent.id, next))\ndata: ".utf8) + writer.finish()
+            + Array("\n\n".utf8)
     }
 
     /// The requests of an event: of more than it takes, the failed ones first, and then the newest.

@@ -3,6 +3,7 @@ import Glibc
 import NephosHTTP
 import NephosService
 import NephosWire
+import Synchronization
 
 /// The command `nephos tail`, which prints the requests of a running server as they come.
 struct TailCommand {
@@ -32,6 +33,8 @@ struct TailCommand {
 
     private struct Batch: Decodable {
         var requests: [ShownRequest]
+        /// The identifier of the ring that has the positions; nil of a server that is older.
+        var ring: String?
         var next: Int
         var missed: Int
     }
@@ -41,7 +44,7 @@ struct TailCommand {
     private let printsJSON: Bool
     private let colours = isatty(STDOUT_FILENO) == 1 && CloudAddress.variable("NO_COLOR") == nil
     /// The position after the last request that was printed; nil before the first answer.
-    private var position: Int?
+    private var position: String?
 
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
@@ -74,23 +77,36 @@ struct TailCommand {
     /// - Returns: the reason why there is none; nil if the server ended it.
     private mutating func readStream() -> String? {
         let events = EventReader()
-        let target = "/status/requests/stream?" + (position.map { "after=\($0)" } ?? "") + filter
+        // A server has another ring after a restart, and the requests that it had not sent before are lost.
+        let ring = Mutex(position.flatMap(Self.ring))
+        let target = "/status/requests/stream?" + (position.map { "after=" + FormEncoding.escaped($0) } ?? "") + filter
         do throws(ServerConnection.Failure) {
             let (status, body) = try connection.stream(target) { [printsJSON, colours] bytes in
                 for data in try events.events(adding: bytes) {
                     let batch = try JSONDecoder().decode(Batch.self, from: Data(data))
+                    if ring.withLock({ ring in
+                        defer { ring = batch.ring }
+                        return ring != nil && ring != batch.ring
+                    }) {
+                        Console.note("The server has restarted: requests before this line may be missing.")
+                    }
                     Self.print(batch, printsJSON: printsJSON, colours: colours)
                 }
             }
-            position = events.position ?? position
+            position = events.lastEventID ?? position
             if status == 200 { return nil }
             let reason = RunningServer.reason(status, body, of: connection)
             guard status == 503 || status == 429 else { Console.fail(reason) }
             return reason
         } catch {
-            position = events.position ?? position
+            position = events.lastEventID ?? position
             return error.description
         }
+    }
+
+    /// The ring of a position; nil of a server that is older.
+    private static func ring(_ position: String) -> String? {
+        position.lastIndex(of: "-").map { String(position[..<$0]) }
     }
 
     private static func print(_ batch: Batch, printsJSON: Bool, colours: Bool) {

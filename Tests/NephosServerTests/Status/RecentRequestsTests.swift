@@ -3,6 +3,17 @@ import Testing
 @testable import NephosServer
 
 @Suite struct RecentRequestsTests {
+    @Test func `a position has a number, and its ring before it`() {
+        let recent = RecentRequests(id: "a")
+        for (text, number) in [("7", 7), ("a-7", 7), ("b-7", 0), ("aa-7", 0), ("a-0", 0)] {
+            #expect(RecentRequests.Position(text).map(recent.number) == number, "\(text)")
+        }
+        for text in ["", "-", "-7", "a-", "a--7", "a-b-7", "a"] {
+            #expect(RecentRequests.Position(text) == nil, "\(text)")
+        }
+        #expect(RecentRequests.Position(ring: "a", 7).description == "a-7")
+    }
+
     @Test func `the texts of a request are cut to their bytes, at the end of a scalar`() {
         let limit = RecentRequests.textSize
         for (text, size) in [

@@ -37,6 +37,7 @@ import Testing
             var position: Int
         }
         var requests: [Request]
+        var ring: String
         var next: Int
         var missed: Int
     }
@@ -85,7 +86,8 @@ import Testing
             responder.streams.sendBatches()
             for reader in [second, first] {
                 #expect(try event(reader.last)?.requests.map(\.endpoint) == ["/a"])
-                #expect(reader.last.hasPrefix("id: 1\n") && reader.last.hasSuffix("\n\n"))
+                let ring = try #require(try event(reader.last)?.ring)
+                #expect(reader.last.hasPrefix("id: \(ring)-1\n") && reader.last.hasSuffix("\n\n"))
                 reader.take()
             }
             await ask(responder, ["/b", "/c"])
@@ -104,6 +106,28 @@ import Testing
             let (_, reader) = try await open(responder, "?after=0", lastEventID: "2")
             responder.streams.sendBatches()
             #expect(try event(reader.last)?.requests.map(\.endpoint) == ["/c"])
+        }
+    }
+
+    @Test func `a position of before a restart has all requests since, however many there are`() async throws {
+        var rings: [String] = []
+        for _ in 0..<2 {
+            try await withResponder { responder in
+                _ = try await open(responder)
+                await ask(responder, ["/a", "/b", "/c"])
+                let (_, reader) = try await open(responder, lastEventID: (rings.last ?? "other") + "-2")
+                responder.streams.sendBatches()
+                let all = try #require(try event(reader.last))
+                #expect(all.requests.map(\.endpoint) == ["/a", "/b", "/c"] && all.ring != rings.last)
+                for (position, count) in [("other-2", 3), (all.ring + "-2", 1), ("2", 1)] {
+                    let response = await responder.respond(
+                        to: HTTPRequest(
+                            method: .get, target: "/status/requests?after=\(position)", host: "localhost"))
+                    let answer = try JSONDecoder().decode(Event.self, from: Data(response.body))
+                    #expect(answer.requests.count == count && answer.ring == all.ring, "\(position)")
+                }
+                rings.append(all.ring)
+            }
         }
     }
 
