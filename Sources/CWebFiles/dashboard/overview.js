@@ -5,7 +5,7 @@ import { findForm } from "./find.js";
 import { isFailed, listen, recent } from "./live.js";
 import { signInName } from "./names.js";
 import { isAdministration, requestColumns } from "./requests.js";
-import { nothing } from "./scope.js";
+import { knownContainers, nothing } from "./scope.js";
 
 const shown = 10;
 const interval = 2000;
@@ -36,6 +36,21 @@ function howToConnect() {
     h("pre", { tabindex: "0", role: "region", "aria-label": "Command" }, save)];
 }
 
+const containerViews = ({ container, environment }) => [
+  h("h3", {}, container, h("span", { class: "quiet" }, " " + environment)),
+  h("ul", { class: "inline", "aria-label": "Views of the container" },
+    h("li", {}, link({ view: "records", container, environment, database: "public" }, "public records")),
+    h("li", {}, link({ view: "schema", container, environment }, "schema")),
+    h("li", {}, link({ view: "people", container, environment }, "people")))];
+
+/** The containers of a role of single ones, which does not see what is in all of them. */
+async function ownContainers(signal, go) {
+  const found = await knownContainers(signal);
+  if (!found.length) return nothing("schema", go);
+  return [findForm(go), h("h2", {}, "Containers"),
+    h("div", { class: "columns" }, found.map((one) => h("section", { class: "card" }, containerViews(one))))];
+}
+
 function containerCard(found) {
   const place = { container: found.container, environment: found.environment };
   const more = found.isComplete ? "" : "+";
@@ -43,11 +58,7 @@ function containerCard(found) {
   const newest = ({ database, account, zone }) => ({ database, account, zone: database === "private" ? zone : null });
   const types = found.recordTypes.filter((type) => type.name !== "Users");
   return h("section", { class: "card" },
-    h("h3", {}, found.container, h("span", { class: "quiet" }, " " + found.environment)),
-    h("ul", { class: "inline", "aria-label": "Views of the container" },
-      h("li", {}, link({ view: "records", ...place, database: "public" }, "public records")),
-      h("li", {}, link({ view: "schema", ...place }, "schema")),
-      h("li", {}, link({ view: "people", ...place }, "people"))),
+    containerViews(place),
     h("p", {}, "Records of ", found.accounts.length ? found.accounts.map((account, index) => [index ? ", " : "",
       link({ view: "records", ...place, database: "private", account }, signInName(account))]) : "no account yet",
       h("span", { class: "quiet" }, " · " + number(found.zones) + more + (found.zones === 1 ? " zone" : " zones"))),
@@ -82,8 +93,7 @@ export async function content(parameters, signal, go) {
   try {
     answer = await status(signal);
   } catch (error) {
-    // A role of single containers does not list them.
-    if (error.status === 403) return nothing("schema", go);
+    if (error.status === 403) return ownContainers(signal, go);
     throw error;
   }
   const [top, bottom] = [h("div", {}), h("div", {})];
