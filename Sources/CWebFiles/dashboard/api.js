@@ -1,4 +1,5 @@
 // Requests to the server. Reads are repeated until the server answers; writes are sent once.
+import { directions } from "./dom.js";
 
 const tokenKey = "nephos-session";
 const longestWait = 10_000;
@@ -49,8 +50,10 @@ export const parse = (text) => JSON.parse(text, (key, value, context) =>
   typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value)
     && /^-?\d+$/.test(context?.source ?? "") ? BigInt(context.source) : value);
 
+/** Indented JSON, in which controls of direction are escapes of JSON, so that it is JSON as it is drawn, too. */
 export const pretty = (value) => JSON.stringify(value, (key, member) =>
-  typeof member === "bigint" ? (JSON.rawJSON ? JSON.rawJSON(String(member)) : String(member)) : member, 2);
+  typeof member === "bigint" ? (JSON.rawJSON ? JSON.rawJSON(String(member)) : String(member)) : member, 2)
+  ?.replace(directions, (control) => "\\u" + control.codePointAt(0).toString(16));
 
 async function send(method, path, body, signal) {
   const token = sessionStorage.getItem(tokenKey);

@@ -1,7 +1,10 @@
 // Elements, made of text alone: nothing that a client of the server wrote becomes markup.
 
-/** Text in which controls of its direction are drawn, as a name could turn the words beside it. */
-const drawn = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (control) => "\\u{" + control.codePointAt(0).toString(16) + "}");
+/** Controls of a text's direction, by which a name could turn the words beside it. */
+export const directions = /[\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text in which they are drawn. */
+const drawn = (text) => text.replace(directions, (control) => "\\u{" + control.codePointAt(0).toString(16) + "}");
 
 /** Makes an element. `on…` members are listeners, `true` is an attribute without a value, null and false are none. */
 export function h(name, attributes = {}, ...children) {
