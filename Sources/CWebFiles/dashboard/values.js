@@ -121,9 +121,19 @@ const forms = {
 /** How a value of the type is written. */
 export const formOf = (type) => forms[type] ?? (type === "STRING" ? "" : "JSON");
 
-/** The time of a date as it is shown, in UTC unless it has another zone; null for another text. */
+/** The last time in milliseconds that a date of JavaScript has. */
+const lastTime = 8_640_000_000_000_000n;
+
+/**
+ * The time of a date as it is shown, in UTC unless it has another zone, or in milliseconds beyond the last date; null for
+ * another text.
+ */
 function timeOf(text) {
-  const parts = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|UTC|[+-]\d\d:\d\d)?)?$/.exec(text.trim());
+  if (/^\s*-?\d{16,19}\s*$/.test(text)) {
+    const time = BigInt(text);
+    return time > lastTime || time < -lastTime ? String(time) : null;
+  }
+  const parts = /^((?:\d{4}|[+-]\d{6})-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?) ?(Z|UTC|[+-]\d\d:\d\d)?)?$/.exec(text.trim());
   if (!parts) return null;
   const [, day, clock = "00:00", zone = "Z"] = parts;
   const here = new Date(day + "T" + clock + "Z");
