@@ -358,7 +358,6 @@ struct RecordedAdministrationTests {
             #"{"changes":["role 'A' added"]}"#,
             malformed: #"""
                 []: expected an object, found an array
-                changes missing or null: reads as nothing
                 changes 5: expected an array of strings, found the number 5
                 changes[0] null: expected a string, found null
                 changes[0] {}: expected a string, found an object
