@@ -26,7 +26,7 @@ extension DatabaseRequestContext {
             let refused = zip(part.operations, answers).filter { $1.needsKeys }
             if refused.isEmpty || call.scope == .public { break }
             if attempt == Self.sealingAttempts {
-                results = results.map { $0.map(Self.withoutKeys) }
+                refuse(&results, request, Self.withoutKeys)
                 break
             }
             do throws(KeyFailure) {
@@ -37,9 +37,7 @@ extension DatabaseRequestContext {
                 if error.isWithoutKeys, !request.lacksKeys {
                     request.lacksKeys = true
                 } else {
-                    for (index, answer) in zip(waiting, answers) where answer.needsKeys {
-                        results[index] = .failure(ErrorDictionary(error.asService))
-                    }
+                    refuse(&results, request) { _ in ErrorDictionary(error.asService) }
                     break
                 }
             }
@@ -48,16 +46,44 @@ extension DatabaseRequestContext {
         return results.compactMap(\.self)
     }
 
-    /// Returns the indexes of the items to retry when keys arrive: those that lacked a key, and the others of their atomic
-    /// batches.
+    /// Returns the indexes of the items to retry when keys arrive.
     private func itemsToRepeat(
         _ request: ModifyRecordsRequest, _ answers: [RecordResult], _ unsealed: Set<Int>
     ) -> [Int] {
-        let zones = answers.indices.map { request.keyZone(of: request.operations[$0], call.scope) }
-        let lacking = Set(answers.indices.filter { answers[$0].needsKeys }.map { zones[$0] })
-        return answers.indices.filter { index in
-            answers[index].needsKeys
-                || answers[index].isAtomicFailure && lacking.contains(zones[index]) && !unsealed.contains(index)
+        let sent = answers.indices.filter { !unsealed.contains($0) }
+        return RepeatedItems.of(
+            Dictionary(uniqueKeysWithValues: sent.map { ($0, answers[$0]) }),
+            lacking: sent.filter { answers[$0].needsKeys }
+        ) {
+            request.keyZone(of: request.operations[$0], call.scope)
+        }.sorted()
+    }
+
+    /// Gives the items that still lack keys their final error, and those that depend on them.
+    private func refuse(
+        _ results: inout [RecordResult?], _ request: ModifyRecordsRequest,
+        _ failure: (ErrorDictionary) -> ErrorDictionary
+    ) {
+        let lacking = results.indices.filter { results[$0]?.needsKeys == true }
+        for index in lacking {
+            if case .failure(let error)? = results[index] { results[index] = .failure(failure(error)) }
+        }
+        failDependents(of: lacking, &results, request)
+    }
+
+    /// A reference violation in the zone of an item that lacks keys may follow from it, and would be final for an app. It
+    /// becomes a failure of the batch, after which `CKSyncEngine` sends the record again.
+    private func failDependents(
+        of lacking: some Sequence<Int>, _ results: inout [RecordResult?], _ request: ModifyRecordsRequest
+    ) {
+        let zones = Set(lacking.map { request.keyZone(of: request.operations[$0], call.scope) })
+        for index in results.indices where zones.contains(request.keyZone(of: request.operations[index], call.scope)) {
+            guard case .failure(var error)? = results[index], CKError.Code(error) == .referenceViolation else {
+                continue
+            }
+            error.serverErrorCode = .atomicError
+            error.clientErrorCode = CKError.Code.batchRequestFailed.rawValue
+            results[index] = .failure(error)
         }
     }
 
@@ -83,8 +109,8 @@ extension DatabaseRequestContext {
         _ request: ModifyRecordsRequest, signsAgain: Bool
     ) async throws(ServiceFailure) -> (results: [RecordResult], unsent: Set<Int>) {
         let sealed = try await sealing(await signing(request, again: signsAgain))
-        var results = sealed.failures.mapValues { RecordResult.failure($0) }
-        let unsent = Set(results.keys)
+        var results = request.operations.indices.map { sealed.failures[$0].map(RecordResult.failure) }
+        let unsent = Set(sealed.failures.keys)
         let sent = request.operations.indices.filter { !unsent.contains($0) }
         if !sent.isEmpty {
             var part = sealed.request
@@ -96,7 +122,8 @@ extension DatabaseRequestContext {
             }
             for (index, answer) in zip(sent, answers) { results[index] = answer }
         }
-        let inOrder = request.operations.indices.compactMap { results[$0] }
+        failDependents(of: unsent, &results, request)
+        let inOrder = results.compactMap(\.self)
         await remember(sealed.keys, inOrder, request)
         return (inOrder, unsent)
     }
@@ -105,12 +132,12 @@ extension DatabaseRequestContext {
 
     /// Turns a final refusal for missing keys into a retryable error, because other devices are changing the keys or
     /// still have to deliver them.
-    private static func withoutKeys(_ result: RecordResult) -> RecordResult {
-        guard case .failure(var error) = result, error.needsKeys else { return result }
+    private static func withoutKeys(_ refusal: ErrorDictionary) -> ErrorDictionary {
+        var error = refusal
         error.serverErrorCode = .tryAgainLater
         error.clientErrorCode = CKError.Code.zoneBusy.rawValue
         error.retryAfter = keyRetryAfter
-        return .failure(error)
+        return error
     }
 
     /// Learns from the refusals which group's key has to wrap the keys of the records, and delivers the missing keys.
@@ -333,10 +360,6 @@ extension RecordResult {
 
     var needsFile: Bool {
         if case .failure(let error) = self { error.needsFile } else { false }
-    }
-
-    var isAtomicFailure: Bool {
-        if case .failure(let error) = self { error.serverErrorCode == .atomicError } else { false }
     }
 }
 

@@ -107,15 +107,11 @@ struct ModifyRecordsPlan: Sendable {
     var waiting: [Waiting] { items.indices.compactMap { waiting($0) } }
 
     /// Returns the items that are to be sent again with their files. Another device replaced or removed the files that the
-    /// service had when the records were fetched or saved. Discards the answers of these items, and of the others of their
-    /// atomic batches.
+    /// service had when the records were fetched or saved. Discards the answers of all `RepeatedItems`.
     mutating func takeLackingFiles() -> [Waiting] {
         let lacking = answers.filter(\.value.needsFile).keys.sorted().compactMap { waiting($0, lacksFiles: true) }
-        let indexes = Set(lacking.map(\.index))
-        let zones = Set(indexes.map { items[$0].recordID.zoneID })
-        answers = answers.filter { index, answer in
-            !indexes.contains(index) && !(answer.isAtomicFailure && zones.contains(items[index].recordID.zoneID))
-        }
+        let repeated = RepeatedItems.of(answers, lacking: lacking.map(\.index)) { items[$0].recordID.zoneID }
+        answers = answers.filter { !repeated.contains($0.key) }
         return lacking
     }
 
