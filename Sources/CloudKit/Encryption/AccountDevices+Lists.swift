@@ -45,14 +45,15 @@ extension AccountDevices {
     private static func code(_ hash: [UInt8]) -> String { CarriedSecret.text(Array(hash.prefix(20))) }
 
     /// Trusts the device list of another account that awaits a decision. Then hands that account the group keys that
-    /// waited for the decision, and signs that it takes part.
+    /// waited for the decision, and signs that it takes part. A group waits until its key is handed out, so a repetition
+    /// continues after a failure.
     package func accept(_ user: String) async throws(Failure) {
         let device = try await device()
         guard let kept = device.kept else { return }
         var accepted: KeptKeys.Waiting?
         do throws(KeptKeys.Failure) {
             accepted = try kept.update { contents in
-                guard let waiting = contents?.waiting?.removeValue(forKey: user) else { return nil }
+                guard let waiting = contents?.waiting?[user] else { return nil }
                 var pins = contents?.pins ?? [:]
                 pins[user] = waiting.pin
                 contents?.pins = pins
@@ -74,7 +75,9 @@ extension AccountDevices {
                 // The account may have left the share meanwhile, so a refusal is no failure.
                 guard case .service(.refused) = error else { throw Self.failure(error) }
             }
+            kept.endWaiting(group, of: user, accepted: accepted.pin)
         }
+        kept.endWaiting(nil, of: user, accepted: accepted.pin)
     }
 
     /// Enrols this device again, on the list that the service shows: as a device that awaits approval, or as the first

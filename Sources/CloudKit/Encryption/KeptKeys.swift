@@ -200,12 +200,17 @@ struct KeptKeys: Sendable {
         }
     }
 
-    /// Removes a group whose key an account gets without a person's decision, unless the account's list differs from the
-    /// pinned one. Blocks.
-    func endWaiting(_ group: WaitingGroup, of user: String) {
+    /// Removes a group whose key an account has got, and the list after its last group, unless another list waits than the
+    /// accepted one. Blocks.
+    /// - Parameters:
+    ///   - group: nil removes a list without groups.
+    ///   - accepted: the list that a person has accepted; nil for the pinned one.
+    func endWaiting(_ group: WaitingGroup?, of user: String, accepted: Pin? = nil) {
         try? update { contents in
-            guard var waiting = contents?.waiting?[user], waiting.pin == contents?.pins?[user] else { return }
-            waiting.groups.remove(group)
+            guard var waiting = contents?.waiting?[user], waiting.pin == accepted ?? contents?.pins?[user] else {
+                return
+            }
+            if let group { waiting.groups.remove(group) }
             contents?.waiting?[user] = waiting.groups.isEmpty ? nil : waiting
         }
     }

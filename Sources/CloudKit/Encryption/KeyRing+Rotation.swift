@@ -46,6 +46,9 @@ extension KeyRing {
             if request.key == nil || after.group.last == request.key,
                 request.participants == nil || after.participants == request.participants
             {
+                for box in request.boxes {
+                    device.kept?.endWaiting(KeptKeys.WaitingGroup(name), of: box.userRecordName)
+                }
                 break
             }
         }
@@ -94,7 +97,6 @@ extension KeyRing {
                 let box = GroupKeys.box(key, version: version, for: list.accountKey, of: place, by: device)
             else { continue }
             request.boxes.append(GroupBox(userRecordName: member.userRecordName, key: box))
-            device.kept?.endWaiting(KeptKeys.WaitingGroup(name), of: member.userRecordName)
         }
         if answer.isShared {
             request.participants = nextList(

@@ -182,4 +182,57 @@ import Testing
         #expect(mine[0].code == theirs[1].code && mine[1].code == theirs[0].code && mine[0].code != mine[1].code)
         #expect(mine[0].code?.filter { $0 != "-" }.count == 32)
     }
+
+    @Test(arguments: [0, 1])
+    func `an acceptance that the connection breaks is repeated for the shares that are left`(handedOut: Int)
+        async throws
+    {
+        let cloud = try SharedValuesTests.Cloud(escrows: false)
+        defer { cloud.removeKeys() }
+        let (owner, guest) = (cloud.hostile("mei"), cloud.hostile("ana"))
+        let database = owner.1.privateCloudDatabase
+        let root = try await cloud.makeList(owner.1)
+        let note = try await database.record(for: CKRecord.ID(recordName: "note", zoneID: root.recordID.zoneID))
+        for record in [root, note] {
+            let share = try await cloud.share(record, of: owner.1, with: "ana@localhost")
+            try await guest.1.join(share.url)
+        }
+        try await sync(owner.1, root.recordID.zoneID)
+        let identifier = guest.1.containerIdentifier ?? ""
+        try await AccountDevices(guest.0, container: identifier).reset()
+        let again = cloud.hostile("ana").1
+        let zone = try #require(try await again.sharedCloudDatabase.allRecordZones().first).zoneID
+        func texts() async throws -> [String] {
+            var texts: [String] = []
+            for name in ["list", "note"] {
+                let id = CKRecord.ID(recordName: name, zoneID: zone)
+                let record = try? await again.sharedCloudDatabase.record(for: id)
+                if let text = record?.encryptedValues["text"] as? String { texts.append(text) }
+            }
+            return texts
+        }
+        // The owner's library sees the new list, which waits.
+        try await sync(owner.1, root.recordID.zoneID)
+        #expect(try await texts() == [])
+        let keys = AccountDevices(owner.0, container: identifier)
+        let ana = try await guest.1.userRecordID().recordName
+        let sent = Box(0)
+        owner.0.fate.value = { path in
+            guard path == "keys/group" else { return .passes }
+            sent.value += 1
+            return sent.value > handedOut ? .fails(.transport(.networkFailure, "cut", retryAfter: nil)) : .passes
+        }
+        await #expect(throws: AccountDevices.Failure.self) { try await keys.accept(ana) }
+        #expect(try await texts().count == handedOut)
+        #expect(try await keys.compare(ana).first?.waiting != nil)
+        owner.0.fate.value = { _ in .passes }
+        try await keys.accept(ana)
+        #expect(Set(try await texts()) == ["Groceries", "Mine"])
+        #expect(try await keys.compare(ana).first?.waiting == nil)
+    }
+
+    /// Fetches the zone's changes, as an app does that synchronises.
+    private func sync(_ container: CKContainer, _ zoneID: CKRecordZone.ID) async throws {
+        _ = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zoneID, since: nil)
+    }
 }
