@@ -13,6 +13,8 @@ struct Unopened: Sendable {
     var error: CKError
     /// Whether a later fetch may open the record, once its key or the approval of this device arrives.
     var mayOpenLater = false
+    /// Whether the service has no key for a value of the record.
+    var lacksKey = false
 }
 
 extension DatabaseRequestContext {
@@ -70,8 +72,30 @@ extension DatabaseRequestContext {
                     open(record, keys, place, advice)
                 }
         }
+        let lacking = records.filter { failures[$0.recordID]?.lacksKey == true }
+        failures.merge(try await changedMeanwhile(lacking)) { $1 }
         return failures
     }
+
+    /// The errors of records that were saved under another key after they were read: with its last value the service
+    /// drops a record's former key, which looks like a lost key. The records that did not change have none.
+    private func changedMeanwhile(_ records: [CKRecord]) async throws(CKError) -> [CKRecord.ID: Unopened] {
+        var changed: [CKRecord.ID: Unopened] = [:]
+        for start in stride(from: 0, to: records.count, by: Self.recordsPerLookup) {
+            let part = records[start..<min(start + Self.recordsPerLookup, records.count)]
+            let present = try await lookUp(part.map(\.recordID), desiredKeys: [])
+            for (record, present) in zip(part, present) {
+                if case .success(let present) = present, present.recordChangeTag == record.recordChangeTag { continue }
+                let error = CKError(
+                    .zoneBusy, "Record '\(record.recordID.recordName)' was saved while it was read: fetch it again",
+                    errors, adding: [CKErrorRetryAfterKey: Self.keyRetryAfter])
+                changed[record.recordID] = Unopened(error: error, mayOpenLater: true)
+            }
+        }
+        return changed
+    }
+
+    private static let recordsPerLookup = 200
 
     /// Decrypts the fields of a record in place.
     /// - Returns: the failure; nil if the record opened.
@@ -90,7 +114,9 @@ extension DatabaseRequestContext {
             try record.open(with: known, place?.context(ofRecord: record.recordName))
             return nil
         } catch {
-            return notOpen(record.record, "field '\(error.field)' \(error.cause)")
+            var unopened = notOpen(record.record, "field '\(error.field)' \(error.cause)")
+            unopened.lacksKey = error.lacksKey
+            return unopened
         }
     }
 
@@ -164,6 +190,8 @@ struct SealedRecord {
     struct Failure: Error {
         var field: CKRecord.FieldKey
         var cause: String
+        /// Whether the key of the field is not among the record's.
+        var lacksKey = false
     }
 
     let record: CKRecord
@@ -208,7 +236,8 @@ struct SealedRecord {
                 throw Failure(field: key, cause: "has not the form of an encrypted value")
             }
             guard let recordKey = keys.first(where: { $0.id == id }) else {
-                throw Failure(field: key, cause: "was encrypted with a key that the service does not have")
+                throw Failure(
+                    field: key, cause: "was encrypted with a key that the service does not have", lacksKey: true)
             }
             guard let value = recordKey.open(sealed, field: key, of: context) else {
                 throw Failure(field: key, cause: "was changed, or belongs elsewhere")

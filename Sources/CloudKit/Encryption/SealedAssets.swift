@@ -59,7 +59,8 @@ struct SealedAssets {
                 throw SealedRecord.Failure(field: field, cause: "has not the form of a sealed asset")
             }
             guard let recordKey = keys.first(where: { $0.id == id }) else {
-                throw SealedRecord.Failure(field: field, cause: "was sealed with a key that the service does not have")
+                throw SealedRecord.Failure(
+                    field: field, cause: "was sealed with a key that the service does not have", lacksKey: true)
             }
             guard let key = recordKey.unwrap(wrapped, field: field, of: context) else {
                 throw SealedRecord.Failure(field: field, cause: "was changed, or belongs elsewhere")
