@@ -23,7 +23,7 @@ struct AssetUploadTokens {
                 if token.recordName == nil { throw .noTypeOfUpload(field: token.fieldName) }
                 continue
             }
-            guard Identifier.isValid(type) else {
+            guard Identifier.isValid(type) || type == SystemRecordType.share else {
                 throw .invalid("recordType '\(Identifier.excerpt(type))' is no name of a record type")
             }
         }
