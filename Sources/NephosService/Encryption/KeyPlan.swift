@@ -115,7 +115,8 @@ struct KeyPlan {
         }
         guard use.stored.count - save.droppedKeys.count + rows.count <= Limits.keysPerRecord else {
             throw ServiceError.limitExceeded(
-                "record '\(name)' would have more than \(Limits.keysPerRecord) keys of encrypted values")
+                "record '\(name)' would have more than \(Limits.keysPerRecord) keys of encrypted values: set all of its"
+                    + " encrypted fields and assets in one save, which seals them with one key")
         }
     }
 
