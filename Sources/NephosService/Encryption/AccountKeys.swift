@@ -93,7 +93,7 @@ struct AccountKeys {
 
     /// The result of a request to append an entry.
     struct Appended {
-        /// Whether a job was inserted that notes shares.
+        /// Whether jobs were inserted that note shares.
         var notesShares = false
         /// Whether the list has the entry now and no recovery key.
         var lacksRecovery = false
@@ -124,17 +124,17 @@ struct AccountKeys {
         if let message = request.message { try put(message, in: transaction) }
         try replaceBoxes(request.boxes, list, in: transaction)
         var appended = Appended(lacksRecovery: list.recoveryKeys.isEmpty, event: event)
-        // Insert a job that notes the shares whose keys could not be wrapped for the account before it had a device, or
+        // Insert jobs that note the shares whose keys could not be wrapped for the account before it had a device, or
         // whose keys a revoked device has.
-        let subject: KeyAttentionJob.Subject? =
+        let subjects: [KeyAttentionJob.Subject] =
             if request.position == 0 {
-                .account(account.id)
+                [.account(account.id)]
             } else if list.accountKeyVersion > formerVersion {
-                .revocation(account.id)
+                [.revocation(account.id), .ownShares(account.id)]
             } else {
-                nil
+                []
             }
-        if let subject, try transaction.memberships(account: account.id).contains(where: { $0.left == 0 }) {
+        for subject in subjects {
             try transaction.insert(KeyAttentionJob(about: subject).row)
             appended.notesShares = true
         }

@@ -41,18 +41,22 @@ enum KeyAttention {
 ///
 /// - for an account with its first devices: each share in which the account participates without having the share's
 ///   key;
-/// - for an account with a new account key, because a device was revoked: each share in which the account participates;
+/// - for an account with a new account key, because a device was revoked: each share in which the account participates,
+///   and in a job of its own each share of the account's own, as the participants go on writing under its key;
 /// - for a container whose schema has its first sealed fields: each share that has no key.
 struct KeyAttentionJob {
     enum Subject: Equatable {
         case account(Int64)
         case revocation(Int64)
+        case ownShares(Int64)
         case container
     }
 
     private let about: Subject
     /// The ID of the share, or of the zone, up to which the job is done.
     private var last: Int64 = 0
+    /// For an account's own shares: the ID of the share in the zone `last` up to which the job is done.
+    private var lastShare: Int64 = 0
 
     init(about: Subject) { self.about = about }
 
@@ -61,23 +65,26 @@ struct KeyAttentionJob {
             switch about {
             case .account(let id): ("account", id)
             case .revocation(let id): ("revocation", id)
+            case .ownShares(let id): ("own", id)
             case .container: ("container", 0)
             }
         return JobRow(
             kind: BackgroundJob.noteKeys.rawValue, zone: ZoneKey(owner: .everyone, id: 0),
-            subject: "\(kind) \(id) \(last)")
+            subject: "\(kind) \(id) \(last)" + (lastShare == 0 ? "" : " \(lastShare)"))
     }
 
     init?(_ job: JobRow) {
         let parts = job.subject.split(separator: " ")
-        guard parts.count == 3, let id = Int64(parts[1]), let last = Int64(parts[2]) else { return nil }
+        guard parts.count >= 3, let id = Int64(parts[1]), let last = Int64(parts[2]) else { return nil }
         about =
             switch parts[0] {
             case "account": .account(id)
             case "revocation": .revocation(id)
+            case "own": .ownShares(id)
             default: .container
             }
         self.last = last
+        lastShare = parts.dropFirst(3).first.flatMap { Int64($0) } ?? 0
     }
 
     /// Notes at most a number of shares derived from `limit`, and inserts a job for the remaining shares.
@@ -94,6 +101,7 @@ struct KeyAttentionJob {
                 try sharesJoined(by: account, count, transaction) { try Self.lacksBox(account, $0, transaction) }
             case .revocation(let account):
                 try sharesJoined(by: account, count, transaction) { try StoredGroupKeys.hasKey($0, transaction) }
+            case .ownShares(let account): try sharesOwned(by: account, count, transaction)
             case .container: try sharesWithoutKey(count, transaction)
             }
         var leftEvents = false
@@ -101,7 +109,7 @@ struct KeyAttentionJob {
             let (account, endsAccess) =
                 switch about {
                 case .account(let id): (id, false)
-                case .revocation(let id): (id, true)
+                case .revocation(let id), .ownShares(let id): (id, true)
                 case .container: (share.zone.owner.rawValue, false)
                 }
             if try KeyAttention.note(
@@ -125,6 +133,28 @@ struct KeyAttentionJob {
         var rest = self
         rest.last = joined.prefix(count).last ?? last
         return (shares, joined.count <= count ? nil : rest)
+    }
+
+    /// The next live shares of the account's own zones that have a key, and the job for the remaining shares; nil if none
+    /// remain.
+    private func sharesOwned(
+        by account: Int64, _ count: Int, _ reader: StorageReader
+    ) throws -> (shares: [ShareRow], rest: KeyAttentionJob?) {
+        let zones = try reader.zones(owner: OwnerID(rawValue: account)).filter { $0.key.id >= last }
+            .sorted { $0.key.id < $1.key.id }
+        var rest = self
+        var found: [ShareRow] = []
+        // The first zone may be done already.
+        for zone in zones.prefix(count + 1) {
+            if zone.key.id != rest.last { (rest.last, rest.lastShare) = (zone.key.id, 0) }
+            let page = try reader.shares(zone: zone.key, limit: .max).filter { $0.id > rest.lastShare }
+                .prefix(count - found.count)
+            found += page
+            rest.lastShare = page.last?.id ?? rest.lastShare
+            if found.count == count { break }
+        }
+        let isDone = found.count < count && zones.count <= count + 1
+        return (try found.filter { try StoredGroupKeys.hasKey($0, reader) }, isDone ? nil : rest)
     }
 
     /// The container's next shares without a key, and the job for the remaining shares; nil if none remain.

@@ -172,4 +172,68 @@ import Testing
             #expect(try await device.text("k", in: device.container.sharedCloudDatabase, shared) == "Ann's")
         }
     }
+
+    /// Shares the record `name`.
+    private func shareRecord(_ name: String, in zone: CKRecordZone.ID, of owner: Device, with device: Device)
+        async throws
+    {
+        let database = owner.container.privateCloudDatabase
+        let root = try await database.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+        let share = CKShare(rootRecord: root)
+        let participant = try await owner.container.shareParticipant(forEmailAddress: "bob@example.org")
+        participant.permission = .readWrite
+        share.addParticipant(participant)
+        try await database.saveAll([root, share])
+        _ = try await device.container.accept(
+            try await device.container.shareMetadata(for: try #require(share.url)))
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `what participants save after the owner's next sync is not read by the owner's revoked device`(
+        isZoneWide: Bool, revokesByOther: Bool
+    ) async throws {
+        let cloud = try LocalCloud()
+        let (one, two, lost, bob) = (
+            device(cloud, "ann@example.org", "1"), device(cloud, "ann@example.org", "2"),
+            device(cloud, "ann@example.org", "3"), device(cloud, "bob@example.org", "1")
+        )
+        let zones = [Cloud.zoneID, CKRecordZone.ID(zoneName: "Other")]
+        let database = one.container.privateCloudDatabase
+        for zone in zones {
+            _ = try await database.save(CKRecordZone(zoneID: zone))
+            try await database.saveAll([record("k", "before", zone), record("l", "before", zone)])
+            if isZoneWide {
+                try await share(zone, of: one, with: bob)
+            } else {
+                for name in ["k", "l"] { try await shareRecord(name, in: zone, of: one, with: bob) }
+            }
+        }
+        for device in [two, lost] { try await approve(device, by: one) }
+        for zone in zones {
+            for name in ["k", "l"] {
+                #expect(try await lost.text(name, in: lost.container.privateCloudDatabase, zone) == "before")
+            }
+        }
+        try await revoke(lost, by: revokesByOther ? two : one)
+        await cloud.settle()
+        for zone in zones { try await sync(database, zone) }
+        let shared = bob.container.sharedCloudDatabase
+        for zone in try await shared.allRecordZones().map(\.zoneID) {
+            for name in ["k", "l"] {
+                let record = try await shared.record(for: CKRecord.ID(recordName: name, zoneID: zone))
+                record.encryptedValues["text"] = "after"
+                _ = try await shared.save(record)
+            }
+        }
+        for zone in zones {
+            for name in ["k", "l"] {
+                await #expect(throws: CKError.self) {
+                    try await lost.text(name, in: lost.container.privateCloudDatabase, zone)
+                }
+                for device in [one, two] {
+                    #expect(try await device.text(name, in: device.container.privateCloudDatabase, zone) == "after")
+                }
+            }
+        }
+    }
 }
