@@ -59,7 +59,7 @@ extension DatabaseRequestContext {
         }.sorted()
     }
 
-    /// Gives the items that still lack keys their final error, and those that depend on them.
+    /// Fails the items that still lack keys, and their dependents.
     private func refuse(
         _ results: inout [RecordResult?], _ request: ModifyRecordsRequest,
         _ failure: (ErrorDictionary) -> ErrorDictionary

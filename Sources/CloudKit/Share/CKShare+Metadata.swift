@@ -46,7 +46,7 @@ extension CKShare {
             if let root = wire.rootRecord {
                 let root = try record(root)
                 // Before acceptance, no participant has the keys for encrypted values. A root record without these
-                // values would be incomplete, so it is omitted, for participants who accepted too.
+                // values would be incomplete, so it is omitted, also after acceptance.
                 if !root.hasEncryptedFields { values.rootRecord = root }
             }
             values.shortGUID = wire.shortGUID.value

@@ -2,8 +2,8 @@ public import Foundation
 import Synchronization
 
 extension CKShare {
-    /// Adds a participant. If the share has a participant who is the same user, that one gets the permission, and becomes
-    /// an administrator if the added one is; status, identity and `participantID` stay (`addParticipant(_:)`, Apple's
+    /// Adds a participant, or updates the participant who is the same user: sets its permission, and its role if the role
+    /// of the added one is `.administrator`. Status, identity and `participantID` stay (`addParticipant(_:)`, Apple's
     /// documentation).
     ///
     /// The program stops if the share is public, if the participant is the owner, or if the participant joined by the

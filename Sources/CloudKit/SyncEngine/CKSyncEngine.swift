@@ -42,8 +42,8 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     ///
     /// Sending stops at the first request with a failure that the app has to resolve, or that concerns all requests. By
     /// then the delegate has received the event with the failures. If the engine retries single zones, it goes on with the
-    /// others, and throws their error at the end. Pending changes that the delegate adds to resolve the failures go with the next call (Apple's sample
-    /// of CKSyncEngine, whose tests expect it).
+    /// others, and throws their error at the end. Pending changes that the delegate adds to resolve the failures go with
+    /// the next call (Apple's sample of CKSyncEngine, whose tests expect it).
     /// - Throws: `CKError`: `partialFailure` with `partialErrorsByItemID` if single changes failed.
     public func sendChanges(_ options: CKSyncEngine.SendChangesOptions = .init()) async throws {
         try await core.sendChanges(options)

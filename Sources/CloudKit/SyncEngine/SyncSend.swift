@@ -266,7 +266,7 @@ private struct SentItems<Item: Sendable, ID: SentItemID>: Sendable {
     var settledDeletes: [ID] = []
     /// The retryable error for which the service requested the longest delay; nil for none.
     private(set) var retried: CKError?
-    /// The zones of the items with retryable errors, and of those that the app has to resolve.
+    /// The zones of items with retryable errors, and of items with errors that the app has to resolve.
     private(set) var retriedZoneIDs: Set<CKRecordZone.ID> = []
     private(set) var failedZoneIDs: Set<CKRecordZone.ID> = []
     private var errors: [ID: CKError] = [:]

@@ -14,7 +14,7 @@ final class DeviceLists {
         self.reader = reader
     }
 
-    /// An account's list as it was when this was first called. Its entries were checked before they were stored.
+    /// Returns an account's list, as the first call read it. Its entries were checked before they were stored.
     func list(of account: AccountRow) throws -> DeviceList {
         if let list = known[account.id] { return list }
         let list = try AccountKeys.list(of: account, caller, reader)

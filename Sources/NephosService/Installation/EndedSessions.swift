@@ -61,9 +61,9 @@ extension StorageTransaction {
         try removeSession(hash, of: account)
     }
 
-    /// Evicts sessions in the container and environment of a new session, or of the same pages, down to `kept`: so a token
-    /// of one app ends no session in another. First those end that continue the same sign-in, then those that expire
-    /// first. Those that an evicted one began stay, as the new session may be one of them.
+    /// Evicts sessions of the new session's container and environment, or pages, down to `kept`, so that a token of one app
+    /// ends no session in another. Evicts the sessions of the same sign-in first, and of those the first to expire. The
+    /// sessions that an evicted one began stay, as the new session may be one of them.
     func endOldSessions(beside new: StoredSession, hash: String, keeping kept: Int) throws {
         let hashes = try sessionHashes(of: new.account)
         guard hashes.count > kept else { return }

@@ -236,8 +236,8 @@ extension Participants.Change {
 }
 
 extension Participants.Wish {
-    /// Whether the listed participant is an invitation of an account that joined by the public URL: `CKShare` keeps who is
-    /// added after the share was closed.
+    /// Whether the wish invites the account of a row that joined by the public URL. A participant added after the share was
+    /// closed stays (`CKShare.publicPermission`, Apple's documentation).
     func invites(_ row: ShareParticipantRow) -> Bool {
         ParticipantRole(number: row.role) == .publicUser && dictionary.role != .publicUser
     }
