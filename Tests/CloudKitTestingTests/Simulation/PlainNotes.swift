@@ -237,7 +237,11 @@ actor PlainNotes: SimulatedApp {
         if disk.deleted.contains(name) { return }
         if let note = disk.notes[name], note.isDirty {
             // The answer to the note's save got lost: without these, a deletion by others would be undone.
-            if note.sent.contains(record["text"] ?? "") { disk.notes[name]?.fields = Self.fields(record) }
+            let text: String = record["text"] ?? ""
+            guard note.sent.contains(text) else { return }
+            disk.notes[name]?.fields = Self.fields(record)
+            // Sent again, the text would win over an edit that another device made after it.
+            if text == note.text { disk.notes[name]?.isDirty = false }
             return
         }
         disk.notes[name] = Note(
