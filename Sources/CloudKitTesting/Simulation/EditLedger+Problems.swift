@@ -48,6 +48,7 @@ extension EditLedger {
         // Of an item that was gone when all devices last agreed there is no edit.
         if last.isEmpty, !edits.isEmpty { return nil }
         if last.allSatisfy({ $0.value == nil }) {
+            if edits.contains(where: { $0.value == value && $0.mayReturn }) { return nil }
             return make(
                 .returnedDeletion, "'\(item)' is there with \(value.debugDescription), although it was deleted.")
         }

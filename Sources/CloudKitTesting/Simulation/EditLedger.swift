@@ -28,6 +28,11 @@ struct EditLedger {
         var isSent = false
         /// How often its device has synced since, without a fault.
         var syncs = 0
+        /// Whether its device may have saved it without learning of it.
+        var isUnacknowledged = false
+        /// Whether its device fetched from the beginning before it learned of the save. A deletion by others is then not
+        /// reported to it, so that no app can tell whether its save is the first.
+        var mayReturn = false
         /// Whether its device lost what it had not sent.
         var isLost = false
         /// Whether the account's user removed the app's data afterwards.
@@ -183,8 +188,27 @@ struct EditLedger {
                     && !book.edits[index].isLost
                 {
                     book.edits[index].syncs += 1
+                    book.edits[index].isUnacknowledged = false
                     if book.edits[index].syncs > 1 { book.edits[index].isSent = true }
                 }
+            }
+        }
+    }
+
+    /// Notes that a device did not learn what its request did, as its answer was lost or its app ended.
+    mutating func noteLostAnswer(device: String, account: String) {
+        changeEdits(of: device, account) { $0.isUnacknowledged = true }
+    }
+
+    /// Notes that a device's change token expired.
+    mutating func noteExpiredToken(device: String, account: String) {
+        changeEdits(of: device, account) { $0.mayReturn = $0.mayReturn || $0.isUnacknowledged }
+    }
+
+    private mutating func changeEdits(of device: String, _ account: String, _ body: (inout Edit) -> Void) {
+        for audience in audiences(of: account) {
+            change(audience) { book in
+                for index in book.edits.indices where book.edits[index].device == device { body(&book.edits[index]) }
             }
         }
     }

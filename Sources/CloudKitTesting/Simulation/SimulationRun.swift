@@ -143,6 +143,10 @@ actor SimulationRun {
             id = faults.add(fault)
         }
         if id != nil || device.device.isOffline { devices[name]?.syncing?.isWithoutFault = false }
+        if id != nil, stage != .before { ledger.noteLostAnswer(device: name, account: device.account) }
+        if id != nil, fault?.code == .changeTokenExpired {
+            ledger.noteExpiredToken(device: name, account: device.account)
+        }
         passFirst(device.launch)
         await rest(name)
         if let cut = device.cut { faults.remove(cut) }
@@ -197,6 +201,7 @@ actor SimulationRun {
                 ledger.noteInterruption(account: device.account)
             }
         }
+        ledger.noteLostAnswer(device: name, account: device.account)
         device.launch.end()
         let next = makeLaunch()
         do {
@@ -274,6 +279,7 @@ actor SimulationRun {
         isServiceBusy = true
         await cloud.settle()
         try? await cloud.forgetDeletions()
+        for device in devices.values { ledger.noteExpiredToken(device: device.device.name, account: device.account) }
     }
 
     func purge(_ account: String) async {

@@ -84,6 +84,20 @@ import Testing
         return ledger
     }
 
+    @Test(arguments: ["an answer is lost", "no answer is lost", "the token expires first"])
+    func `a deleted item may return after its save's answer was lost and then the token expired`(order: String) {
+        var ledger = EditLedger()
+        ledger.note(["item": "text"], device: "pad", account: "mei", before: [:])
+        if order == "the token expires first" { ledger.noteExpiredToken(device: "pad", account: "mei") }
+        if order != "no answer is lost" { ledger.noteLostAnswer(device: "pad", account: "mei") }
+        if order != "the token expires first" { ledger.noteExpiredToken(device: "pad", account: "mei") }
+        ledger.note(ShownItems(contents: ["item": "text"], shares: [:]), device: "phone", account: "mei")
+        ledger.note(["item": nil], device: "phone", account: "mei", before: ["item": "text"])
+        #expect(
+            ledger.problems(.account("mei"), contents: ["item": "text"]).map(\.kind)
+                == (order == "an answer is lost" ? [] : [.returnedDeletion]))
+    }
+
     @Test func `edits before all devices agreed are forgotten, and their values are not`() throws {
         var ledger = ledger(rounds: 50)
         let account = EditLedger.Audience.account("mei")
