@@ -188,15 +188,8 @@ extension KeyRing {
             guard let key = group.currentKey else { throw .invalid("the account has not the present key") }
             let records = answer.records.compactMap { record -> KeysResponse.Record? in
                 let there = Set(record.keys.filter { $0.group == name.group }.map(\.id))
-                var wrapped: [[UInt8]: WrappedRecordKey] = [:]
-                for known in known[record.recordName] ?? [] where !there.contains(known.key.id) {
-                    var key = known.key.wrapped(
-                        under: key, version: group.current, recordName: record.recordName, in: place, isInherited: true)
-                    key.groupKeyID = group.ids[group.current] ?? []
-                    wrapped[known.key.id] = key
-                }
-                return wrapped.isEmpty
-                    ? nil : KeysResponse.Record(recordName: record.recordName, keys: Array(wrapped.values))
+                let missing = (known[record.recordName] ?? []).map(\.key).filter { !there.contains($0.id) }
+                return wrapped(missing, of: record.recordName, under: key, group, place)
             }
             // A key that cannot be opened cannot be wrapped either. Participants then fail to open it, as the owner
             // does.
@@ -215,6 +208,20 @@ extension KeyRing {
             if !answer.hasMore || page == former { return }
             former = page
         }
+    }
+
+    /// Returns the keys of a record as the group's current key wraps them; nil if there is none.
+    private func wrapped(
+        _ keys: [RecordKey], of recordName: String, under current: SealKey, _ group: GroupKeys, _ place: GroupPlace
+    ) -> KeysResponse.Record? {
+        var wrapped: [[UInt8]: WrappedRecordKey] = [:]
+        for key in keys {
+            var box = key.wrapped(
+                under: current, version: group.current, recordName: recordName, in: place, isInherited: true)
+            box.groupKeyID = group.ids[group.current] ?? []
+            wrapped[key.id] = box
+        }
+        return wrapped.isEmpty ? nil : KeysResponse.Record(recordName: recordName, keys: Array(wrapped.values))
     }
 
     // MARK: Links

@@ -148,19 +148,7 @@ extension ErrorDictionary {
     /// to add.
     private func advice(_ context: ErrorContext) -> String? {
         switch CKError.Code(self) {
-        case .unknownItem:
-            if reason.hasPrefix(Self.unknownType) {
-                // The service's reason can already suggest a type.
-                return reason.hasSuffix("?")
-                    ? nil : "a type exists from the first record of it that is saved in development"
-            }
-            if let subscriptionID { return "no subscription of the account has the ID '\(subscriptionID)'" }
-            guard let recordName else { return nil }
-            if reason == Self.tagWithoutRecord {
-                return
-                    "'\(recordName)' was deleted since it was fetched; to make it again, save a new CKRecord with its ID"
-            }
-            return "there is no '\(recordName)' in the \(place(in: context.scope))"
+        case .unknownItem: return adviceOnUnknownItem(context)
         case .serverRecordChanged:
             guard let recordName else { return nil }
             let merge = "merge into the error's serverRecord and save that"
@@ -193,6 +181,20 @@ extension ErrorDictionary {
         default:
             return nil
         }
+    }
+
+    private func adviceOnUnknownItem(_ context: ErrorContext) -> String? {
+        if reason.hasPrefix(Self.unknownType) {
+            // The service's reason can already suggest a type.
+            return reason.hasSuffix("?")
+                ? nil : "a type exists from the first record of it that is saved in development"
+        }
+        if let subscriptionID { return "no subscription of the account has the ID '\(subscriptionID)'" }
+        guard let recordName else { return nil }
+        if reason == Self.tagWithoutRecord {
+            return "'\(recordName)' was deleted since it was fetched; to make it again, save a new CKRecord with its ID"
+        }
+        return "there is no '\(recordName)' in the \(place(in: context.scope))"
     }
 
     private func place(in scope: CKDatabase.Scope?) -> String {

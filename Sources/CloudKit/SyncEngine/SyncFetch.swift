@@ -189,17 +189,19 @@ struct SyncFetch: Sendable {
             if failure.isRetriedByEngine {
                 if isOfRequest, failure.code != .zoneBusy { throw failure }
                 pass.withLock { $0.hold([zoneID], after: failure) }
-                continue
-            }
-            failed.insert(zoneID)
-            if failure.isAboutMissingZone {
-                // The token is kept. If the zone is recreated, the token marks the device's data as data of the former
-                // zone.
-                core.state.update { content in content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
+            } else {
+                failed.insert(zoneID)
+                if failure.isAboutMissingZone { skip(zoneID) }
             }
         }
         pass.isComplete = true
         if let failure = pass.failure { throw failure }
+    }
+
+    /// Leaves a missing zone out. Its token is kept: if the zone is recreated, the token marks the device's data as data
+    /// of the former zone.
+    private func skip(_ zoneID: CKRecordZone.ID) {
+        core.state.update { content in content.unfetchedZoneIDs.removeAll { $0 == zoneID } }
     }
 
     /// Returns the zone to fetch next: the first of the delegate's prioritized zones, or else the first of all.
@@ -241,28 +243,33 @@ struct SyncFetch: Sendable {
             for recordID in read { (failures[recordID], waiting[recordID]) = (nil, nil) }
             // The state cannot store so many unread records, so the token must not move past them.
             if failures.count > Self.unreadRecords { return partialFailure(failures) }
-            let unread = Set(failures.keys)
-            func advance(_ content: inout CKSyncEngine.State.Content) {
-                content.zoneTokens[zoneID] = batch.token
-                content.sentSince[zoneID] = nil
-                content.unreadRecordIDs[zoneID] = unread.isEmpty ? nil : unread
-                if !batch.moreComing, let index = content.unfetchedZoneIDs.firstIndex(of: zoneID) {
-                    content.unfetchedZoneIDs.remove(at: index)
-                }
-            }
-            if batch.modifications.isEmpty && batch.deletions.isEmpty {
-                core.state.update(advance)
-            } else {
-                await core.hand(
-                    .fetchedRecordZoneChanges(
-                        .init(modifications: batch.modifications, deletions: batch.deletions)), after: advance)
-                await core.handOutState()
-            }
+            await handOut(batch, of: zoneID, unread: Set(failures.keys))
             if !batch.moreComing { break }
             options = await nextOptions()
         }
         failures.merge(waiting) { $1 }
         return failures.isEmpty ? nil : partialFailure(failures)
+    }
+
+    /// Reports a batch to the delegate, and moves the zone's position past it.
+    /// - Parameter unread: the records that could not be read.
+    private func handOut(_ batch: ZoneBatch, of zoneID: CKRecordZone.ID, unread: Set<CKRecord.ID>) async {
+        func advance(_ content: inout CKSyncEngine.State.Content) {
+            content.zoneTokens[zoneID] = batch.token
+            content.sentSince[zoneID] = nil
+            content.unreadRecordIDs[zoneID] = unread.isEmpty ? nil : unread
+            if !batch.moreComing, let index = content.unfetchedZoneIDs.firstIndex(of: zoneID) {
+                content.unfetchedZoneIDs.remove(at: index)
+            }
+        }
+        if batch.modifications.isEmpty && batch.deletions.isEmpty {
+            core.state.update(advance)
+        } else {
+            await core.hand(
+                .fetchedRecordZoneChanges(.init(modifications: batch.modifications, deletions: batch.deletions)),
+                after: advance)
+            await core.handOutState()
+        }
     }
 
     /// The position at which a batch starts.

@@ -138,11 +138,8 @@ struct SyncSend: Sendable {
         var report = SentItems<CKRecordZone, CKRecordZone.ID>()
         for zone in zones { report.note(saved: zone, zone.zoneID, saves[zone.zoneID]) }
         for zoneID in zoneIDs { report.note(deleted: zoneID, deletes[zoneID]) }
-        let event = CKSyncEngine.Event.SentDatabaseChanges(
-            savedZones: report.saved, failedZoneSaves: report.failedSaves.map { .init(zone: $0, error: $1) },
-            deletedZoneIDs: report.deleted, failedZoneDeletes: report.failedDeletes)
         await core.hand(
-            .sentDatabaseChanges(event),
+            .sentDatabaseChanges(.init(report)),
             before: { content in
                 for zone in report.settledSaves { content.database.remove(.saveZone(zone), addedUntil: time) }
                 for zoneID in report.settledDeletes { content.database.remove(.deleteZone(zoneID), addedUntil: time) }
@@ -184,12 +181,9 @@ struct SyncSend: Sendable {
             keepsAll: failure?.code == .limitExceeded && batch.count > 1)
         for record in batch.recordsToSave { report.note(saved: record, record.recordID, saves[record.recordID]) }
         for recordID in batch.recordIDsToDelete { report.note(deleted: recordID, deletes[recordID]) }
-        let event = CKSyncEngine.Event.SentRecordZoneChanges(
-            savedRecords: report.saved, failedRecordSaves: report.failedSaves.map { .init(record: $0, error: $1) },
-            deletedRecordIDs: report.deleted, failedRecordDeletes: report.failedDeletes)
         // An item that has changed again meanwhile stays pending.
         await core.hand(
-            .sentRecordZoneChanges(event),
+            .sentRecordZoneChanges(.init(report)),
             before: { content in
                 for record in report.settledSaves {
                     content.records.remove(.saveRecord(record.recordID), addedUntil: time)
@@ -329,5 +323,21 @@ private struct SentItems<Item: Sendable, ID: SentItemID>: Sendable {
         retriedZoneIDs.insert(id.sentZoneID)
         if retried == nil || (error.retryAfterSeconds ?? 0) > (retried?.retryAfterSeconds ?? 0) { retried = error }
         return true
+    }
+}
+
+extension CKSyncEngine.Event.SentDatabaseChanges {
+    fileprivate init(_ report: SentItems<CKRecordZone, CKRecordZone.ID>) {
+        self.init(
+            savedZones: report.saved, failedZoneSaves: report.failedSaves.map { .init(zone: $0, error: $1) },
+            deletedZoneIDs: report.deleted, failedZoneDeletes: report.failedDeletes)
+    }
+}
+
+extension CKSyncEngine.Event.SentRecordZoneChanges {
+    fileprivate init(_ report: SentItems<CKRecord, CKRecord.ID>) {
+        self.init(
+            savedRecords: report.saved, failedRecordSaves: report.failedSaves.map { .init(record: $0, error: $1) },
+            deletedRecordIDs: report.deleted, failedRecordDeletes: report.failedDeletes)
     }
 }

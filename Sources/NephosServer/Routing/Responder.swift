@@ -72,15 +72,7 @@ package final class Responder: Sendable {
         let target = RequestTarget(request.target)
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
-        // Recording a request takes a tenth of the time of a short one. So recording starts only when the status page
-        // is first viewed.
-        let now = service.environment.now()
-        let isWatched = recent.isWatched(at: now)
-        let isTold = log != nil || isWatched
-        let skipsSuccesses = isWatched && log == nil && recent.isOverrun(at: now)
-        let details =
-            isTold && route.map(StatusRoutes.isStatus) != true
-            ? RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses) : nil
+        let (details, skipsSuccesses) = details(of: route) ?? (nil, false)
         var refused: Refusal?
         var reader: String?
         let timing = RequestTiming(client: request.client, requestID: requestID)
@@ -113,6 +105,16 @@ package final class Responder: Sendable {
             log?(entry)
         }
         return response
+    }
+
+    /// Whether a request is recorded, or logged; nil for neither. Recording a request takes a tenth of the time of a
+    /// short one, so it starts only when the status page is first viewed.
+    private func details(of route: Route?) -> (details: RequestDetails, skipsSuccesses: Bool)? {
+        let now = service.environment.now()
+        let isWatched = recent.isWatched(at: now)
+        guard log != nil || isWatched, route.map(StatusRoutes.isStatus) != true else { return nil }
+        let skipsSuccesses = isWatched && log == nil && recent.isOverrun(at: now)
+        return (RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses), skipsSuccesses)
     }
 
     /// Returns the answer to a refused request. Who opens a page of a server that fails gets a page.

@@ -124,24 +124,21 @@ struct AccountKeys {
         if let message = request.message { try put(message, in: transaction) }
         try replaceBoxes(request.boxes, list, in: transaction)
         var appended = Appended(lacksRecovery: list.recoveryKeys.isEmpty, event: event)
-        // Insert jobs that note the shares whose keys could not be wrapped for the account before it had a device, or
-        // whose keys a revoked device has.
-        let subjects: [KeyAttentionJob.Subject] =
-            if request.position == 0 {
-                [.account(account.id)]
-            } else if list.accountKeyVersion > formerVersion {
-                [.revocation(account.id), .ownShares(account.id)]
-            } else {
-                []
-            }
-        for subject in subjects {
-            try transaction.insert(KeyAttentionJob(about: subject).row)
-            appended.notesShares = true
-        }
+        let subjects = subjectsOfAttention(
+            isFirst: request.position == 0, hasNewKey: list.accountKeyVersion > formerVersion)
+        for subject in subjects { try transaction.insert(KeyAttentionJob(about: subject).row) }
+        appended.notesShares = !subjects.isEmpty
         if let escrow = request.escrow {
             try transaction.put(KeyRow(zone: zone, kind: .escrow, id: [], body: escrow))
         }
         return appended
+    }
+
+    /// Returns the subjects of the jobs that note the shares whose keys could not be wrapped for the account before it
+    /// had a device, or whose keys a revoked device has.
+    private func subjectsOfAttention(isFirst: Bool, hasNewKey: Bool) -> [KeyAttentionJob.Subject] {
+        if isFirst { return [.account(account.id)] }
+        return hasNewKey ? [.revocation(account.id), .ownShares(account.id)] : []
     }
 
     private func refusal(of entry: [UInt8], _ list: DeviceList) -> ServiceError {

@@ -82,6 +82,30 @@ struct KeyPlan {
         let group = try group(name)
         let current = try version(of: group)
         let isOutdated = try isForFormerAccountKey(group)
+        let rows = try rowsOfBroughtKeys(use, name, group, current, isOutdated: isOutdated)
+        let stored = try use.stored.map { try WrappedRecordKey(decoding: $0.body) }
+        let fresh = Set(
+            (stored + use.brought).filter {
+                $0.group == group && $0.version == current && !$0.isInherited && !$0.isSpent && !isOutdated
+            }.map(\.id))
+        try refuseOldKeys(use, save, fresh: fresh, known: Set(stored.map(\.id)), group, isOutdated: isOutdated)
+        save.keys = rows
+        guard !rows.isEmpty, !stored.isEmpty else { return }
+        let inUse = Self.keyIDs(in: save.row)
+        save.droppedKeys = zip(use.stored, stored).compactMap { row, key in
+            inUse.contains(key.id) || rows.contains(where: { $0.id == row.id }) ? nil : row
+        }
+        guard use.stored.count - save.droppedKeys.count + rows.count <= Limits.keysPerRecord else {
+            throw ServiceError.limitExceeded(
+                "record '\(name)' would have more than \(Limits.keysPerRecord) keys of encrypted values: set all of its"
+                    + " encrypted fields and assets in one save, which seals them with one key")
+        }
+    }
+
+    /// Returns the rows of the keys that a save brings. Refuses keys that are not wrapped under the group's current key.
+    private mutating func rowsOfBroughtKeys(
+        _ use: RecordKeyUse, _ name: String, _ group: String, _ current: Int64, isOutdated: Bool
+    ) throws -> [KeyRow] {
         if isOutdated, !use.brought.isEmpty {
             throw Self.needsKeys(
                 "record '\(name)': \(Self.keyOf(group)) is sealed for a former key of the account", group)
@@ -101,23 +125,7 @@ struct KeyPlan {
                 throw Self.needsKeys("record '\(name)' has another key of the ID already", group)
             }
         }
-        let stored = try use.stored.map { try WrappedRecordKey(decoding: $0.body) }
-        let fresh = Set(
-            (stored + use.brought).filter {
-                $0.group == group && $0.version == current && !$0.isInherited && !$0.isSpent && !isOutdated
-            }.map(\.id))
-        try refuseOldKeys(use, save, fresh: fresh, known: Set(stored.map(\.id)), group, isOutdated: isOutdated)
-        save.keys = rows
-        guard !rows.isEmpty, !stored.isEmpty else { return }
-        let inUse = Self.keyIDs(in: save.row)
-        save.droppedKeys = zip(use.stored, stored).compactMap { row, key in
-            inUse.contains(key.id) || rows.contains(where: { $0.id == row.id }) ? nil : row
-        }
-        guard use.stored.count - save.droppedKeys.count + rows.count <= Limits.keysPerRecord else {
-            throw ServiceError.limitExceeded(
-                "record '\(name)' would have more than \(Limits.keysPerRecord) keys of encrypted values: set all of its"
-                    + " encrypted fields and assets in one save, which seals them with one key")
-        }
+        return rows
     }
 
     private func refuseOldKeys(

@@ -103,16 +103,7 @@ struct ModifySubscriptions {
         if let same = known.duplicate(of: subscription, zone: zone) {
             throw ServiceError.duplicateSubscription(of: same)
         }
-        guard known.has(id) || known.count < Limits.subscriptionsPerDatabase else {
-            throw ServiceError.limitExceeded(
-                "an account has at most \(Limits.subscriptionsPerDatabase) subscriptions in a database; delete some")
-        }
-        let size = known.size(without: id) + row.body.count
-        guard size <= Limits.subscriptionsSize else {
-            throw ServiceError.limitExceeded(
-                "the account's subscriptions in the database would have \(size) bytes; at most \(Limits.subscriptionsSize)"
-                    + " are allowed; delete some")
-        }
+        try known.checkRoom(for: id, size: row.body.count)
         // The type is inserted before the commit, so that the next save notices the subscription.
         watched.insert(row.recordType, in: owner)
         try transaction.insertSubscribedType(row.recordType, owner: owner)
@@ -187,12 +178,20 @@ private struct KnownSubscriptions {
         for row in rows { insert(try SubscriptionRules.dictionary(row), zone: row.zone, size: row.body.count) }
     }
 
-    var count: Int { byID.count }
-
-    func has(_ id: String) -> Bool { byID[ExactString(id)] != nil }
-
-    /// The number of bytes of the other subscriptions in JSON.
-    func size(without id: String) -> Int { size - (byID[ExactString(id)]?.size ?? 0) }
+    /// Checks that a subscription of `size` bytes in JSON can be saved beside the others.
+    func checkRoom(for id: String, size new: Int) throws(ServiceError) {
+        let former = byID[ExactString(id)]
+        guard former != nil || byID.count < Limits.subscriptionsPerDatabase else {
+            throw .limitExceeded(
+                "an account has at most \(Limits.subscriptionsPerDatabase) subscriptions in a database; delete some")
+        }
+        let total = size - (former?.size ?? 0) + new
+        guard total <= Limits.subscriptionsSize else {
+            throw .limitExceeded(
+                "the account's subscriptions in the database would have \(total) bytes; at most \(Limits.subscriptionsSize)"
+                    + " are allowed; delete some")
+        }
+    }
 
     /// The ID of another existing subscription with the same subject; nil if there is none.
     func duplicate(of subscription: SubscriptionDictionary, zone: Int64) -> String? {
