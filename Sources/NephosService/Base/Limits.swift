@@ -453,9 +453,10 @@ package enum Limits {
     static let limitedCallers = 200_000
     /// The difference in milliseconds of the machine's clock and the database's from which on a server does not start.
     static let clockDifference: Int64 = 60 * 1000
-    /// The maximum number of sign-ins under way, and of those from one network: each hashes a password.
-    static let signInsUnderWay = 256
-    static let signInsOfNetwork = 16
+    /// The maximum number of sign-ins under way and waiting, and of those from one network: each hashes a password. As
+    /// many are under way as a network may fail without a delay, or fewer.
+    static let signInsUnderWay = 1024
+    static let (signInsOfNetwork, waitingSignInsOfNetwork) = (16, 64)
     /// The maximum number of devices that an account is known to have signed in from.
     static let knownDevices = 20
     /// The maximum number of an account's sessions in a container and environment, in the administration, or at the pages:

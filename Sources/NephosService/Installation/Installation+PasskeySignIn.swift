@@ -47,7 +47,7 @@ extension Installation {
         let challenge = try challenge(text, .assertion, binding: binding)
         let place = try await place(of: request)
         let network = SignInCounters.network(request.address) ?? ""
-        guard signInPlaces.take(network) else { throw .tooManySignIns }
+        guard await signInPlaces.take(network) else { throw .tooManySignIns }
         defer { signInPlaces.giveBack(network) }
         guard let found = try await beginAttempt(passkey, request, relyingParty) else { throw refusal("", network) }
         let key = found.passkey.publicKey

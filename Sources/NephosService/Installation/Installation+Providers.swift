@@ -142,7 +142,7 @@ extension Installation {
         _ address: [UInt8], _ body: () async throws(ProviderFailure) -> T
     ) async throws(ServiceError) -> T {
         let network = SignInCounters.network(address) ?? ""
-        guard providerPlaces.take(network) else { throw .tooManySignIns }
+        guard await providerPlaces.take(network) else { throw .tooManySignIns }
         defer { providerPlaces.giveBack(network) }
         do throws(ProviderFailure) {
             return try await body()

@@ -49,7 +49,7 @@ extension Installation {
         _ password: String, _ secret: String, _ purpose: StoredLink.Purpose, _ address: [UInt8]
     ) async throws(ServiceError) -> String {
         let network = SignInCounters.network(address) ?? ""
-        guard signInPlaces.take(network) else { throw .tooManySignIns }
+        guard await signInPlaces.take(network) else { throw .tooManySignIns }
         defer { signInPlaces.giveBack(network) }
         let found = try await beginUse(of: secret, purpose, address: address)
         do throws(ServiceError) {

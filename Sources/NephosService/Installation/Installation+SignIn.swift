@@ -68,7 +68,7 @@ extension Installation {
         let place = try await place(of: request)
         let network = SignInCounters.network(request.address) ?? ""
         // Before anything is counted: a refusal for lack of room is no failed guess.
-        guard signInPlaces.take(network) else { throw .tooManySignIns }
+        guard await signInPlaces.take(network) else { throw .tooManySignIns }
         defer { signInPlaces.giveBack(network) }
         do throws(ServiceError) {
             return try await signIn(request, name, place)

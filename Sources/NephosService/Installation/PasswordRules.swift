@@ -15,8 +15,10 @@ enum PasswordRules {
         }
         if password.utf8.count > longest { throw .invalid("the password has more than \(longest) bytes") }
         let folded = password.lowercased()
-        let local = name.prefix { $0 != "@" }
-        if name.contains(folded) || local.count >= 4 && folded.contains(local) && folded.count - local.count < 6 {
+        let isAlmostName = [name[...], name.prefix { $0 != "@" }].contains { part in
+            part.count >= 4 && folded.contains(part) && folded.count - part.count < 6
+        }
+        if name.contains(folded) || isAlmostName {
             throw .invalid("the password is almost the account's name")
         }
         if isGuessedFirst(folded) {

@@ -1,32 +1,51 @@
 import Synchronization
 
 /// The places of the sign-ins under way: a bound for all, and one for each network, so that one network leaves places
-/// for others.
+/// for others. Who finds its network's places taken waits in line, as 50 people behind one address do.
 final class SignInPlaces: Sendable {
+    private struct Network {
+        var taken = 0
+        var waiting: [CheckedContinuation<Bool, Never>] = []
+    }
+
     private struct State {
+        /// The number of sign-ins that have a place or wait.
         var total = 0
-        var ofNetwork: [String: Int] = [:]
+        var networks: [String: Network] = [:]
     }
 
     private let state = Mutex(State())
 
+    /// Takes a place, and waits for one if the network's are taken.
     /// - Parameter network: the network of the caller; empty if unknown.
-    /// - Returns: false if there is no place.
-    func take(_ network: String) -> Bool {
-        state.withLock { state in
-            let own = state.ofNetwork[network, default: 0]
-            guard state.total < Limits.signInsUnderWay, own < Limits.signInsOfNetwork else { return false }
-            state.total += 1
-            state.ofNetwork[network] = own + 1
-            return true
+    /// - Returns: false if there is no place, and none to wait for.
+    func take(_ network: String) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state -> Bool? in
+                var own = state.networks[network] ?? Network()
+                let isFree = own.taken < Limits.signInsOfNetwork
+                guard state.total < Limits.signInsUnderWay,
+                    isFree || own.waiting.count < Limits.waitingSignInsOfNetwork
+                else { return false }
+                state.total += 1
+                if isFree { own.taken += 1 } else { own.waiting.append(continuation) }
+                state.networks[network] = own
+                return isFree ? true : nil
+            }
+            if let isFree { continuation.resume(returning: isFree) }
         }
     }
 
+    /// Gives a place back, to the sign-in of the network that has waited longest.
     func giveBack(_ network: String) {
-        state.withLock { state in
+        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard var own = state.networks[network] else { return nil }
             state.total -= 1
-            let own = state.ofNetwork[network, default: 1] - 1
-            state.ofNetwork[network] = own > 0 ? own : nil
+            let next = own.waiting.isEmpty ? nil : own.waiting.removeFirst()
+            if next == nil { own.taken -= 1 }
+            state.networks[network] = own.taken > 0 ? own : nil
+            return next
         }
+        next?.resume(returning: true)
     }
 }

@@ -86,10 +86,10 @@ import Testing
         await server.close()
     }
 
-    @Test(arguments: ["/sign-in", "/account"])
-    func `people get a page, and not JSON`(path: String) async throws {
+    @Test(arguments: ["/sign-in", "/account"], [HTTPMethod.get, .post])
+    func `people get a page, and not JSON`(path: String, method: HTTPMethod) async throws {
         let server = try await absentServer()
-        var request = HTTPRequest(method: .get, target: path, host: "cloud.example.org")
+        var request = HTTPRequest(method: method, target: path, host: "cloud.example.org")
         let token = try #require(try await query(server).authorization?.dropFirst("Bearer ".count))
         request.cookie = "__Host-nephos-session=\(token)"
         let response = await server.responder.respond(to: request)

@@ -2,6 +2,7 @@ import NephosCrypto
 import NephosSQLite
 import NephosStorage
 import NephosWire
+import Synchronization
 import Testing
 
 @testable import NephosService
@@ -174,15 +175,67 @@ import Testing
         _ = try await test.signIn(apiToken: nil)
     }
 
-    @Test func `a network has some of the places for sign-ins, and a refusal for lack of one is no guess`() {
+    @Test(arguments: [" ada@example.org", "Ada@example.org  "])
+    func `spaces at the ends of a name do not count`(name: String) async throws {
+        let test = try await TestInstallation()
+        _ = try await test.prepare()
+        _ = try await test.installation.signIn(SignIn(name: name, password: TestInstallation.password, apiToken: nil))
+    }
+
+    private final class Taken: Sendable {
+        let count = Mutex(0)
+    }
+
+    @Test func `a network has some of the places for sign-ins, and others of it wait`() async {
         let places = SignInPlaces()
-        let taken = (0...Limits.signInsOfNetwork).map { _ in places.take("a") }
-        #expect(taken.count { $0 } == Limits.signInsOfNetwork)
-        #expect(places.take("b"))
-        places.giveBack("a")
-        #expect(places.take("a") && !places.take("a"))
-        for network in 0..<Limits.signInsUnderWay { _ = places.take("n\(network)") }
-        #expect(!places.take("c"))
+        let all = Limits.signInsOfNetwork + Limits.waitingSignInsOfNetwork
+        let taken = Taken()
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<all + 7 {
+                group.addTask {
+                    let isIn = await places.take("a")
+                    if isIn { taken.count.withLock { $0 += 1 } }
+                    return isIn
+                }
+            }
+            // Those that find no place to wait do not wait for it.
+            for _ in 0..<7 + Limits.signInsOfNetwork { _ = await group.next() }
+            #expect(taken.count.withLock(\.self) == Limits.signInsOfNetwork)
+            #expect(await places.take("b"))
+            for count in 1...Limits.waitingSignInsOfNetwork {
+                places.giveBack("a")
+                #expect(await group.next() == true)
+                #expect(taken.count.withLock(\.self) == Limits.signInsOfNetwork + count)
+            }
+        }
+        for _ in 0..<Limits.signInsOfNetwork { places.giveBack("a") }
+        // All networks together have a bound.
+        places.giveBack("b")
+        for network in 0..<Limits.signInsUnderWay { #expect(await places.take("n\(network)")) }
+        #expect(await !places.take("c"))
+    }
+
+    @Test func `fifty people behind one address sign in at once`() async throws {
+        let test = try await TestInstallation()
+        _ = try await test.prepare()
+        let installation = test.installation
+        for number in 0..<50 {
+            _ = try await installation.createAccount(
+                named: "\(number)@example.org", password: TestInstallation.password, isVerified: true,
+                by: TestInstallation.root)
+        }
+        let results = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    let request = SignIn(
+                        name: "\(number)@example.org", password: TestInstallation.password, apiToken: nil, origin: nil,
+                        address: [192, 0, 2, 1])
+                    return (try? await installation.signIn(request)) != nil
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.count { $0 } == 50)
     }
 
     @Test(arguments: [Int64.max, 0, -1]) func `an API token's time is bounded`(_ lifetime: Int64) async throws {
