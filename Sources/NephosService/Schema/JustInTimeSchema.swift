@@ -61,9 +61,16 @@ struct JustInTimeSchema {
         self.schema = schema
     }
 
-    /// Whether the schema defines the fields of the record type. Shares need no type in a schema that does not grow,
-    /// because the system defines their fields (`CKRecord.SystemType.share`).
-    func admits(_ recordType: String) -> Bool { recordType != SystemRecordType.share || growth != .none }
+    /// Whether the schema defines the fields of the record type. Shares need no type in a schema that the caller does not
+    /// extend, because the system defines their fields (`CKRecord.SystemType.share`).
+    func admits(_ recordType: String) -> Bool {
+        guard recordType == SystemRecordType.share else { return true }
+        return switch growth {
+        case .open: true
+        case .developersOnly: schema.recordType(recordType) != nil
+        case .none: false
+        }
+    }
 
     /// Returns the fields fitted to the schema, as `admit(_:recordType:)` does, or to the system's definition of
     /// shares.

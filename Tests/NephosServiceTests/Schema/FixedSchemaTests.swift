@@ -75,6 +75,37 @@ import Testing
         #expect(await query(Query(recordType: "Memo"))?.hasPrefix("Did not find record type: Memo") == true)
     }
 
+    @Test(arguments: [false, true])
+    func `who does not extend the schema of development saves a share`(isDefined: Bool) async throws {
+        let cloud = TestCloud()
+        let lists = "DEFINE SCHEMA RECORD TYPE List ( title STRING );"
+        let share = isDefined ? " RECORD TYPE \"cloudkit.share\" ( \"cloudkit.title\" STRING );" : ""
+        _ = try await cloud.service.importSchema(lists + share, cloud.context("alice"))
+        var context = cloud.context("alice")
+        context.mayExtendSchema = false
+        _ = try await cloud.service.modifyZones(
+            ModifyZonesRequest(operations: [.init(operationType: .create, zoneID: ZoneIDDictionary(zoneName: "Z"))]),
+            context)
+        func save(_ field: String) async throws -> [RecordResult] {
+            let body = """
+                {"zoneID":{"zoneName":"Z"},"operations":[
+                {"operationType":"create","record":{"recordName":"root \(field)","recordType":"List"}},
+                {"operationType":"create","record":{"recordName":"share \(field)","recordType":"cloudkit.share",
+                "forRecord":{"recordName":"root \(field)"},"fields":{"\(field)":{"value":"Shopping"}}}}]}
+                """
+            return try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(decoding: Array(body.utf8)), context
+            ).records
+        }
+        let saved = try await save("cloudkit.title")
+        #expect(saved.allSatisfy { $0.record != nil }, "\(saved)")
+        if isDefined {
+            let other = try await save("color")
+            #expect(other.last?.record == nil, "\(other)")
+        }
+        #expect(try await cloud.service.exportSchema(context).contains("color") == false)
+    }
+
     @Test func `a share needs no type in the schema`() async throws {
         let cloud = cloud()
         let lists = "DEFINE SCHEMA RECORD TYPE List ( title STRING );"
