@@ -170,6 +170,10 @@ struct EditLedger {
         }
         shares[item] = share
         change(.share(share)) { book in
+            // Its device put it into a share whose removal it had not learned of.
+            for index in moved.edits.indices where moved.edits[index].device.map(book.unaware.contains) ?? false {
+                moved.edits[index].isCertain = false
+            }
             book.edits = (book.edits + moved.edits).sorted { $0.number < $1.number }
             book.hasUnknownEdit = book.hasUnknownEdit || moved.hasUnknownEdit
             book.unaware.formUnion(moved.unaware)

@@ -113,13 +113,17 @@ public struct Simulation: Sendable {
 
     /// Repeats the steps of a failure, or runs chosen ones.
     /// - Returns: what happened, a line each. Steps that took over a second of real time are on standard error.
-    /// - Throws: `SimulationFailure`, with these steps; `LocalCloudError` if a step is of a device that the simulation does
-    ///   not have.
+    /// - Throws: `SimulationFailure`, with these steps; `LocalCloudError` if a step is of a device or an account that the
+    ///   simulation does not have.
     @discardableResult
     public func replay(_ steps: [Step]) async throws -> [String] {
         if let step = steps.first(where: { $0.device.map { !devices.contains($0) } ?? false }) {
             throw LocalCloudError(
                 "\(step) is of no device of the simulation: it has \(devices.joined(separator: ", ")).")
+        }
+        if let step = steps.first(where: { $0.account.map { !accounts.contains($0) } ?? false }) {
+            throw LocalCloudError(
+                "\(step) is of no account of the simulation: it has \(accounts.joined(separator: ", ")).")
         }
         let outcome = try await outcome(of: steps)
         try Task.checkCancellation()

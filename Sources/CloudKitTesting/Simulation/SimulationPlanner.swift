@@ -55,10 +55,12 @@ struct SimulationPlanner {
         // A small number is easier to read than one of 64 bits, and as random.
         let seed = UInt64.random(in: 0..<1_000_000, using: &generator)
         var moves: [(weight: Int, step: Simulation.Step)] = []
-        if device.isLaunched, !device.isEditing { moves.append((30, .edit(name, seed))) }
+        // Apps lose what is edited while they save.
+        let isSaving = device.waiting.first?.contains(": save") ?? false
+        if device.isLaunched, !device.isEditing { moves.append((isSaving ? 60 : 30, .edit(name, seed))) }
         if device.isLaunched, !device.isSyncing { moves.append((25, .sync(name))) }
         // What passes all at once is not disturbed, and saves come last.
-        if device.isEditing || device.isSyncing || !device.isLaunched { moves.append((8, .finish(name))) }
+        if device.isEditing || device.isSyncing && !isSaving || !device.isLaunched { moves.append((8, .finish(name))) }
         if !device.waiting.isEmpty { moves.append((30, .pass(name))) }
         if device.isNotified, !device.isOffline { moves.append((8, .push(name))) }
         return moves

@@ -303,7 +303,8 @@ actor SimulationRun {
 
     /// Returns once the device moves no more.
     func rest(_ name: String) async {
-        guard let launch = devices[name]?.launch else { return }
+        // An app that is stuck once is not waited for again.
+        guard let launch = devices[name]?.launch, problem?.kind != .stuck else { return }
         let rest = await launch.rest()
         if launch.isAtEvent {
             trace.append("  '\(name)' ends at an event")
@@ -380,7 +381,7 @@ actor SimulationRun {
     func ask<Value: Sendable>(
         _ name: String, _ body: @escaping @Sendable (any SimulatedApp) async throws -> sending Value
     ) async -> Result<Value, any Error>? {
-        guard let device = devices[name], let app = device.app else { return nil }
+        guard let device = devices[name], let app = device.app, problem?.kind != .stuck else { return nil }
         let isFree = device.launch.waiting.isEmpty
         let outcome = device.start { try await body(app) }
         _ = await device.launch.rest()

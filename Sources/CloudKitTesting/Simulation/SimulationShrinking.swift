@@ -18,6 +18,8 @@ struct SimulationShrinking {
     /// Returns the failure with as few steps as are found in time.
     func failure() async -> SimulationFailure {
         let end = ContinuousClock.now + patience
+        // Each repetition waits as long for an app that is stuck.
+        if problem.kind == .stuck, patience < simulation.realTimeLimit { return make(first, first.notes) }
         guard let again = try? await simulation.outcome(ofRandom: first.count, keeping: nil), !Task.isCancelled else {
             return make(first, first.notes)
         }

@@ -63,6 +63,14 @@ extension Simulation {
             }
         }
 
+        /// The account that it names; nil if it names none.
+        var account: String? {
+            switch self {
+            case .signIn(_, let account), .purge(let account): account
+            default: nil
+            }
+        }
+
         /// What happens, with its device but without its other details.
         var kind: String { String(description.prefix { $0 != "," && $0 != ")" }) }
     }

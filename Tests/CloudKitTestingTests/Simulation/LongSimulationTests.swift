@@ -98,6 +98,19 @@ import Testing
                 == (order == "an answer is lost" ? [] : [.returnedDeletion]))
     }
 
+    @Test(arguments: [false, true])
+    func `an item of a share whose owner removed it may be gone, if its device did not know`(knows: Bool) {
+        var ledger = EditLedger()
+        ledger.note(ShownItems(shares: ["list": []]), device: "phone", account: "tom")
+        ledger.note(ShownItems(shares: ["list": []]), device: "pad", account: "mei")
+        ledger.notePurge(account: "mei", isWhole: true, devices: ["pad"], all: ["pad", "phone"])
+        if knows { ledger.noteSync(device: "phone", account: "tom", edits: 0) }
+        ledger.note(["item": "text"], device: "phone", account: "tom", before: [:])
+        ledger.note(
+            ShownItems(contents: ["item": "text"], shares: ["list": ["item"]]), device: "phone", account: "tom")
+        #expect(ledger.problems(.share("list"), contents: [:]).map(\.kind) == (knows ? [.lostEdit] : []))
+    }
+
     @Test func `edits before all devices agreed are forgotten, and their values are not`() throws {
         var ledger = ledger(rounds: 50)
         let account = EditLedger.Audience.account("mei")

@@ -221,13 +221,16 @@ actor PlainNotes: SimulatedApp {
                 if isFirst, !changes.moreComing {
                     disk.notes = disk.notes.filter { $0.value.isDirty || found.contains($0.key) }
                 }
-                disk.token = try NSKeyedArchiver.archivedData(
-                    withRootObject: changes.changeToken, requiringSecureCoding: true)
+                // A fetch from the beginning that breaks off begins again: what it found so far is known to it alone.
+                if !isFirst || !changes.moreComing {
+                    disk.token = try NSKeyedArchiver.archivedData(
+                        withRootObject: changes.changeToken, requiringSecureCoding: true)
+                }
                 try save()
                 if !changes.moreComing { return }
             } catch let error as CKError where error.code == .changeTokenExpired {
                 if mistake == .keepsExpiredToken { throw error }
-                (token, isFirst, found) = (nil, true, [])
+                (token, isFirst, found, disk.token) = (nil, true, [], nil)
             }
         }
     }

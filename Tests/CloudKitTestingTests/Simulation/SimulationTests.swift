@@ -37,6 +37,10 @@ import Testing
             try await simulation(seed: 1).replay([.edit("phone", 1), .edit("tablet", 1)])
         }
         #expect(error?.description.contains(#".edit("tablet", 1)"#) == true, "\(String(describing: error))")
+        for step in [Simulation.Step.signIn("phone", account: "zed"), .purge(account: "zed")] {
+            let error = await #expect(throws: LocalCloudError.self) { try await simulation(seed: 1).replay([step]) }
+            #expect(error?.description.contains("\(step) is of no account") == true, "\(String(describing: error))")
+        }
         #expect(try await simulation(seed: 1).run(steps: -1) == simulation(seed: 1).run(steps: 0))
     }
 
@@ -151,7 +155,7 @@ import Testing
         let simulation = simulation(seed: 1)
         let steps: [Simulation.Step] = [
             .pass("phone"), .fail("phone", .networkFailure), .lose("pad"), .finish("pad"), .push("phone"),
-            .signIn("phone", account: "mei"), .purge(account: "tom"), .check,
+            .signIn("phone", account: "mei"), .check,
         ]
         let trace = try await simulation.replay(steps)
         #expect(!trace.contains { $0.contains("records/modify") })
