@@ -291,7 +291,8 @@ private struct RecordText {
         case .timestamp(let time): "\(time.milliseconds) ms"
         case .location(let place): "(\(place.latitude), \(place.longitude))"
         case .reference(let reference): text(reference)
-        case .asset(let asset): "file of \(asset.size) bytes"
+        case .asset(let asset):
+            "file of \(asset.seal == nil ? asset.size : ContentSeal.size(ofSealed: asset.size) ?? asset.size) bytes"
         case .list(_, let values): "[" + values.map(text).joined(separator: ", ") + "]"
         case .sealed(let value): value.schemaType
         }

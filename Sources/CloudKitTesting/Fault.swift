@@ -6,7 +6,7 @@ import Synchronization
 public final class Fault: Sendable, CustomStringConvertible {
     /// What a client does, as faults address it.
     public enum Operation: String, Hashable, Sendable, CaseIterable {
-        /// Any of the others.
+        /// Any of the others but `account`.
         case any
         /// Saving, deleting and fetching records, and finding them by a query.
         case save, delete, fetch, query
@@ -22,6 +22,8 @@ public final class Fault: Sendable, CustomStringConvertible {
         case sharing
         /// Registering for notifications, and waiting for one.
         case notification
+        /// Asking who the user is: `accountStatus()`, `userRecordID()`, and the library before its first request.
+        case account
     }
 
     /// Which of the matching requests or items fail.

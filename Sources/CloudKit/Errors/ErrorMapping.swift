@@ -156,7 +156,9 @@ extension ErrorDictionary {
                 ? "'\(recordName)' exists already; \(merge), or save under another name"
                 : "'\(recordName)' was changed since it was fetched; \(merge)"
         case .invalidArguments where reason.hasSuffix("in production schema"):
-            return "save it in development, then `nephos schema deploy`"
+            // Where the schema of development is a file's, no save extends it.
+            return context.isProduction
+                ? "save it in development, then `nephos schema deploy`" : "add it to the file that the schema is from"
         case .invalidArguments where context.isProduction && reason.contains("' is not marked "):
             return "import that in development, then `nephos schema deploy`"
         case .invalidArguments where reason.hasPrefix(Self.typeMismatch) && !reason.contains(";"):

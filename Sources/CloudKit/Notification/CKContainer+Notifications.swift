@@ -9,9 +9,15 @@ extension CKContainer {
     /// Once this method returns, the service queues notifications, so the sequence misses none from then on. If the
     /// service becomes unreachable later, the sequence continues once the service is reachable again. Changes by this
     /// process cause no notification.
-    /// - Throws: `CKError`, `.notAuthenticated` if there is no account.
+    /// - Throws: `CKError`, `.notAuthenticated` if there is no account, and `.invalidArguments` in a strict test cloud.
     public func notifications() async throws -> Notifications {
         let account = account
+        if account.service.refusesAdditions {
+            throw CKError(
+                .invalidArguments,
+                "CKContainer.notifications() is an addition of Nephos, which Apple's API does not have: a strict cloud refuses it."
+            )
+        }
         guard account.service.hasAccount else { throw account.noAccount(ErrorContext(containerID: session.identifier)) }
         let events = session.notifications.events()
         try await session.notifications.connect()

@@ -20,11 +20,10 @@ enum FaultItems {
         }
     }
 
-    /// The operations of the other endpoints. Those about keys and accounts have none: the library sends them in the
-    /// course of others.
+    /// The operations of the other endpoints. Those about keys have none: the library sends them in the course of others.
     private static let operations: [String: FaultOperation] = [
         "zones/list": .zones, "subscriptions/list": .subscriptions, "tokens/create": .notification,
-        "tokens/register": .notification,
+        "tokens/register": .notification, "users/current": .account,
     ]
 }
 

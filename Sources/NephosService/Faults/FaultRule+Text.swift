@@ -4,7 +4,7 @@ import NephosWire
 ///
 ///     save zone=Notes device=phone first=2 when=after networkFailure
 extension FaultRule: CustomStringConvertible {
-    /// The text from which `init(text:)` makes the same rule.
+    /// The text from which `init(text:)` makes the same rule, if no value has a space.
     package var description: String {
         var words = [operation.rawValue]
         for (key, value) in [

@@ -2,9 +2,9 @@ import NephosWire
 
 /// What a client does with a service, as faults address it.
 package enum FaultOperation: String, Hashable, Sendable, CaseIterable {
-    /// Any of the others.
+    /// Any of the others but `account`, which the library also asks for in the course of others.
     case any
-    case save, delete, fetch, query, changes, zones, subscriptions, assets, sharing, notification
+    case save, delete, fetch, query, changes, zones, subscriptions, assets, sharing, notification, account
 }
 
 /// A thing that a request concerns: a record to save, a zone whose changes are fetched. The values that the request does
@@ -112,7 +112,7 @@ package struct FaultRule: Hashable, Sendable {
     }
 
     func matches(_ item: FaultItem) -> Bool {
-        if operation != .any, operation != item.operation { return false }
+        guard operation == item.operation || operation == .any && item.operation != .account else { return false }
         if code == .serverRecordChanged, item.operation != .save || !item.canConflict { return false }
         return Self.matches(recordType, item.recordType) && Self.matches(recordName, item.recordName)
             && Self.matches(zoneName, item.zoneName)

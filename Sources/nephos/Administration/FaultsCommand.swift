@@ -17,8 +17,8 @@ struct FaultsCommand {
                nephos faults clear [OPTIONS] [NUMBER]
 
         OPERATION is any, save, delete, fetch, query, changes, zones, subscriptions,
-        assets, sharing or notification. CODE is a code of CKError: networkFailure,
-        serverRecordChanged, quotaExceeded. WHICH narrows it down:
+        assets, sharing or notification, or account, which any does not include. CODE
+        is a code of CKError: networkFailure, quotaExceeded. WHICH narrows it down:
 
           type=NAME record=NAME zone=NAME database=private|public|shared
           account=NAME device=ID     whose requests; the ID is the client's clientId
