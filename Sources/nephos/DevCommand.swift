@@ -35,7 +35,7 @@ struct DevCommand {
             "--listen", "ADDRESS",
             """
             Listen on this address, such as 0.0.0.0, and not on the loopback alone.
-            Then every request needs the access token.
+            Then every request needs the access token. '--port' has the port.
             """),
         CommandOption(
             "--access-token-file", "FILE",
@@ -119,6 +119,9 @@ struct DevCommand {
 
     private static func elsewhere(_ arguments: Arguments) throws(UsageError) -> (address: String, token: AccessToken)? {
         let address = arguments["--listen"].flatMap { loopbackAddresses.contains($0) ? nil : $0 }
+        if let address, address.contains(":"), address.contains(".") || address.contains("]:") {
+            throw UsageError("'--listen \(address)' has a port: 'nephos dev' takes it by '--port'.")
+        }
         guard let file = arguments["--access-token-file"] else {
             guard let address else { return nil }
             throw UsageError(

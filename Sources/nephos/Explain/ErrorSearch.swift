@@ -24,9 +24,10 @@ enum ErrorSearch {
     }
 
     /// The codes that a name stands for: `serverRecordChanged`, `CKError.serverRecordChanged`, `CKErrorServerRecordChanged`,
-    /// `Server Record Changed`, `14`, `CONFLICT`.
+    /// `Server Record Changed`, `14`, `14/2004`, `CONFLICT`.
     private static func codes(named asked: String) -> [CodeSection] {
         var word = asked.split(separator: ".").last.map { $0.lowercased().filter { $0 != " " } } ?? ""
+        if word.allSatisfy({ $0.isNumber || $0 == "/" }) { word = String(word.prefix { $0 != "/" }) }
         if word.hasPrefix("ckerror") { word.removeFirst("ckerror".count) }
         return ErrorPages.codes.filter { code in
             code.name.lowercased() == word || String(code.number) == word
@@ -34,11 +35,12 @@ enum ErrorSearch {
         }
     }
 
-    /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`, or
-    /// `Error Domain=CKErrorDomain Code=14 …`.
+    /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`,
+    /// `Error Domain=CKErrorDomain Code=14 …`, or Foundation's `… (CKErrorDomain error 14.)`.
     private static func description(in text: String) -> String? {
-        if let mark = text.firstRange(of: "CKErrorDomain Code=") {
-            let number = text[mark.upperBound...].prefix { $0.isNumber }
+        for mark in ["CKErrorDomain Code=", "CKErrorDomain error "] {
+            guard let range = text.firstRange(of: mark) else { continue }
+            let number = text[range.upperBound...].prefix { $0.isNumber }
             return ErrorPages.codes.first { String($0.number) == number }?.name
         }
         var rest = text[...]

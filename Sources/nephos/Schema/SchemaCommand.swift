@@ -302,7 +302,7 @@ struct SchemaCommand {
         do {
             try Data(text.utf8).write(to: URL(filePath: output))
         } catch {
-            throw SchemaFailure("cannot write \(output): \(error)")
+            throw SchemaFailure("cannot write \(output): \(String(cString: strerror(errno)))")
         }
     }
 }

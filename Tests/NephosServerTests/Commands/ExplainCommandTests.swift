@@ -42,6 +42,15 @@ import Testing
         #expect(finished.output.contains("- Causes: "))
     }
 
+    @Test(arguments: [
+        "The operation couldn’t be completed. (CKErrorDomain error 11.)", "CKErrorDomain error 11.", "11/2003", "11",
+        "Error Domain=CKErrorDomain Code=11 \"Record not found\"",
+    ])
+    func `the number of a code is found in what apps log`(text: String) async throws {
+        let finished = try await explain(text)
+        #expect(finished.status == 0 && finished.output.contains("unknownItem"), "\(finished)")
+    }
+
     @Test func `an error of no page is a failure, and a misspelt code is suggested`() async throws {
         let unknown = try await explain("nothing", "like", "it")
         #expect(unknown.status == 1 && unknown.output.isEmpty)
