@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import NephosStorage
 import Testing
 
@@ -60,5 +62,58 @@ import Testing
         let reader = try files?.open(name)
         #expect((reader != nil) == outlives)
         files = nil
+    }
+
+    // MARK: The lock of root's commands
+
+    private static let nobody: uid_t = 65534
+
+    private func owner(_ path: String) throws -> uid_t {
+        var status = stat()
+        try #require(lstat(path, &status) == 0, "\(path)")
+        return status.st_uid
+    }
+
+    /// Calls `body` with a directory of the user nobody.
+    private func withDirectory(_ body: (String) throws -> Void) throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("nephos-\(UUID().uuidString)").path
+        try FileSystem.makeDirectory(path)
+        defer { FileSystem.removeAll(path) }
+        #expect(chown(path, Self.nobody, Self.nobody) == 0)
+        try body(path)
+    }
+
+    @Test(.enabled(if: geteuid() == 0), arguments: [false, true])
+    func `the lock that root takes is a file of the directory's owner, also one that root had made before`(
+        isThere: Bool
+    ) throws {
+        try withDirectory { path in
+            if isThere { try FileSystem.write("", to: "\(path)/removal.lock") }
+            let hold = try AssetDirectory(path: path).holdFiles()
+            #expect(hold != nil)
+            #expect(try owner("\(path)/removal.lock") == Self.nobody)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `the directories that root makes for the lock of object storage are the data directory's owner's`() throws {
+        try withDirectory { path in
+            let hold = try StagingDirectory("\(path)/iCloud.test/development.uploads").lock(.hold)
+            #expect(hold != nil)
+            for part in ["", "/development.uploads", "/development.uploads/removal.lock"] {
+                #expect(try owner("\(path)/iCloud.test\(part)") == Self.nobody, "\(part)")
+            }
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0), arguments: [true, false])
+    func `root gives nobody a file that is linked in the place of the lock`(isSymbolic: Bool) throws {
+        try withDirectory { path in
+            let (secret, lock) = ("\(path)/secret", "\(path)/removal.lock")
+            try FileSystem.write("root's", to: secret)
+            #expect((isSymbolic ? symlink(secret, lock) : link(secret, lock)) == 0)
+            #expect(throws: StorageError.self) { _ = try AssetDirectory(path: path).holdFiles() }
+            #expect(try owner(secret) == 0)
+        }
     }
 }

@@ -21,8 +21,11 @@ package final class RemovalLock: Sendable {
     package init?(_ directory: String, _ purpose: Purpose) throws {
         let path = "\(directory)/\(Self.name)"
         // `deinit` runs as soon as the property is set, even if the initializer fails, and would close a second time.
-        var descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        if descriptor < 0, errno == EROFS, purpose == .hold {
+        var descriptor = FileSystem.open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if descriptor >= 0 {
+            // A server of another user could not open root's file, and would delete nothing.
+            try FileSystem.giveToOwner(of: directory, descriptor, path)
+        } else if errno == EROFS, purpose == .hold {
             // A lock needs no more than reading. Without the file there is none: no process removes files here.
             descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
             if descriptor < 0, errno == ENOENT {

@@ -63,7 +63,7 @@ package struct StagingDirectory: Sendable {
 
     /// Locks the files that are published from this directory, either to prevent their removal or to remove some.
     package func lock(_ purpose: RemovalLock.Purpose) throws -> RemovalLock? {
-        try FileSystem.makeDirectory(path)
+        try FileSystem.makeDirectory(path, isOwners: true)
         return try RemovalLock(path, purpose)
     }
 

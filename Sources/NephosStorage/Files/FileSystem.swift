@@ -3,17 +3,50 @@ package import Glibc
 /// The system calls for data directories and asset files.
 package enum FileSystem {
     /// Creates the directory and its missing ancestors. Only the owner has access to them, and each entry is durable.
-    package static func makeDirectory(_ path: String) throws {
+    /// - Parameter isOwners: whether root gives each of them to the owner of the directory that contains it.
+    package static func makeDirectory(_ path: String, isOwners: Bool = false) throws {
         if isDirectory(path) { return }
         let parent = parent(of: path)
-        if parent != path { try makeDirectory(parent) }
+        if parent != path { try makeDirectory(parent, isOwners: isOwners) }
         guard mkdir(path, 0o700) == 0 else {
             let code = errno
             if code == EEXIST && isDirectory(path) { return }
             if code == EEXIST { throw StorageError(.inputOutput, "\(path) is a file, not a directory.") }
             throw StorageError(system: code, while: "making the directory \(path)")
         }
+        if isOwners, geteuid() == 0 {
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
+            try giveToOwner(of: parent, descriptor, path)
+            close(descriptor)
+        }
         try synchronize(directory: parent)
+    }
+
+    /// Gives a file that root has open to the owner of its directory. Another process does nothing.
+    ///
+    /// The owner may have linked another's file there, so a file with several names is refused, and callers open with
+    /// `O_NOFOLLOW`.
+    /// - Parameter descriptor: the open file, which is closed if this fails.
+    package static func giveToOwner(of directory: String, _ descriptor: Int32, _ path: String) throws {
+        guard geteuid() == 0 else { return }
+        var (owner, file) = (stat(), stat())
+        guard stat(directory, &owner) == 0, fstat(descriptor, &file) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw StorageError(system: code, while: "reading the owner of \(path)")
+        }
+        if file.st_uid == owner.st_uid { return }
+        guard file.st_mode & S_IFMT == S_IFDIR || file.st_nlink == 1 else {
+            close(descriptor)
+            throw StorageError(
+                .inputOutput, "\(path) is another user's file with other names (hard links): remove this one.")
+        }
+        guard fchown(descriptor, owner.st_uid, owner.st_gid) == 0 else {
+            let code = errno
+            close(descriptor)
+            throw StorageError(system: code, while: "giving \(path) to the owner of \(directory)")
+        }
     }
 
     /// The system call `open(2)`. Returns a descriptor, or -1 with the reason in `errno`.

@@ -89,6 +89,12 @@ import Testing
             for data in [served.data, restored.data] { #expect(chown(data, nobody, nobody) == 0) }
             try await served.output("containers", "create", Self.container)
             try await served.output("accounts", "create", "--no-password", "ada@example.org")
+            // Files of assets, which a backup holds.
+            let assets = "\(served.data)/\(Self.container)/development.assets"
+            for path in ["\(served.data)/\(Self.container)", assets] {
+                if !FileManager.default.fileExists(atPath: path) { mkdir(path, 0o700) }
+                #expect(chown(path, nobody, nobody) == 0)
+            }
             let backup = directory.appendingPathComponent("backup").path
             try await served.output("backup", backup)
             let refused = try await restored.run("restore", backup)
