@@ -12,8 +12,9 @@ import NephosWire
 /// - every file has a row, or is condemned;
 /// - an owner's byte count is the sum of its files' sizes.
 ///
-/// The verification reads snapshots and writes nothing, so a server may run meanwhile if a `RemovalLock` prevents the
-/// removal of files. Files uploaded after the snapshot count as orphans until the next run.
+/// The verification writes nothing, so a server may run meanwhile if a `RemovalLock` prevents the removal of files. Each
+/// read may be another snapshot, as of a shared engine, and another server's lock may be elsewhere: what a file and its row
+/// disagree about is reported only if a later read still has that row. A file counts as an orphan while it is uploaded.
 package struct StoreVerification: Sendable {
     package struct Findings: Sendable {
         package var records = 0
@@ -50,10 +51,22 @@ package struct StoreVerification: Sendable {
         let names = try await allFiles()
         try await checkOwners(&findings)
         try await checkZones(&findings)
-        var known = try await checkRows(&findings)
-        for file in try await engine.read({ try $0.condemnedAssetFiles(limit: .max) }) { known.insert(file) }
-        findings.orphans = names.filter { !known.contains($0) }
+        let known = try await checkRows(&findings)
+        findings.orphans = try await orphans(among: names.filter { !known.contains($0) })
         return findings
+    }
+
+    /// Returns the files that still exist and still have no row.
+    private func orphans(among names: [String]) async throws -> [String] {
+        if names.isEmpty { return [] }
+        let condemned = Set(try await engine.read { try $0.condemnedAssetFiles(limit: .max) })
+        var orphans: [String] = []
+        for start in stride(from: 0, to: names.count, by: Self.pageSize) {
+            let page = names[start..<min(start + Self.pageSize, names.count)].filter { !condemned.contains($0) }
+            orphans += try await engine.read { reader in try page.filter { try !reader.hasAssetFile(named: $0) } }
+        }
+        // A row that was deleted since took its file along.
+        return orphans.isEmpty ? [] : orphans.filter(Set(try await allFiles()).contains)
     }
 
     private func allFiles() async throws -> [String] {
@@ -151,7 +164,7 @@ package struct StoreVerification: Sendable {
     /// - Returns: the file names of all rows.
     private func checkRows(_ findings: inout Findings) async throws -> Set<String> {
         var names: Set<String> = []
-        var sums: [OwnerID: Int64] = [:]
+        var owners: Set<OwnerID> = []
         var last = ""
         while true {
             let after = last
@@ -160,15 +173,20 @@ package struct StoreVerification: Sendable {
             last = end.file
             for row in rows {
                 names.insert(row.file)
-                sums[row.owner, default: 0] += row.size
+                owners.insert(row.owner)
                 findings.files += 1
                 findings.bytes += row.size
                 let problem = try await files.threads.run { [files] in try Self.problem(of: row, files) }
-                if let problem { findings.note("file \(row.file) \(problem)") }
+                // A file is removed after its row, and no other file gets its name.
+                if let problem, try await engine.read({ try $0.hasAssetFile(named: row.file) }) {
+                    findings.note("file \(row.file) \(problem)")
+                }
             }
         }
-        for (owner, sum) in sums {
-            let noted = try await engine.read { try $0.assetBytes(owner: owner) }
+        for owner in owners {
+            let (sum, noted) = try await engine.read {
+                (try $0.assetBytesOfFiles(owner: owner), try $0.assetBytes(owner: owner))
+            }
             if noted != sum {
                 findings.note("owner \(owner.rawValue) has files of \(sum) bytes, and \(noted) are noted")
             }

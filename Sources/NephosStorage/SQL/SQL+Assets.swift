@@ -9,6 +9,7 @@ extension SQL {
         case .assetFile: "SELECT 1 FROM asset WHERE \(Self.ofStore()) AND file = $1"
         case .anyAsset: "SELECT 1 FROM asset WHERE \(Self.ofStore()) LIMIT 1"
         case .assetBytes: "SELECT bytes FROM asset_usage WHERE owner = $1"
+        case .assetBytesOfFiles: "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) FROM asset WHERE owner = $1"
         case .anyExpiredAsset: "SELECT 1 FROM asset WHERE \(Self.ofStore()) AND needed_until < $1 LIMIT 1"
         case .expiredAssets:
             "\(Self.assets) WHERE \(Self.ofStore()) AND needed_until < $1 ORDER BY needed_until LIMIT $2"

@@ -38,7 +38,7 @@ package enum SQL: Int, CaseIterable, Sendable {
     case participantZone, membersOfShare, putMembership
     case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, liveSharedRecords, lastSharedSequence
     case putSharedRecord
-    case asset, assetsByFile, assetFile, anyAsset, assetBytes, anyExpiredAsset, expiredAssets
+    case asset, assetsByFile, assetFile, anyAsset, assetBytes, assetBytesOfFiles, anyExpiredAsset, expiredAssets
     case insertAsset, addAssetBytes, keepAsset, replaceAssetFile, releaseAsset, removeAsset
     case unneededAssets, firstAssets, moveAsset, expireAssets
     case assetReference, assetReferencesOfZone, insertAssetReference, removeAssetReference

@@ -26,6 +26,11 @@ extension StorageReader {
         try row(.assetBytes, bind: { try $0.bind(owner: owner.rawValue) }, read: { $0.integer(0) }) ?? 0
     }
 
+    /// The sum of the sizes in the rows of an owner's files, which `assetBytes(owner:)` should be. Reads all of them.
+    package final func assetBytesOfFiles(owner: OwnerID) throws -> Int64 {
+        try row(.assetBytesOfFiles, bind: { try $0.bind(owner: owner.rawValue) }, read: { $0.integer(0) }) ?? 0
+    }
+
     /// The files of an owner that are not needed at `time`, ordered so that the longest unneeded file is first: at most
     /// `limit`.
     package final func unneededAssets(owner: OwnerID, neededBefore time: Int64, limit: Int) throws -> [AssetRow] {

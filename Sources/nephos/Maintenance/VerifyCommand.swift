@@ -82,7 +82,9 @@ struct VerifyCommand {
                 try objects.map { ObjectAssetStore($0, id, spool: ObjectStorageProvider.spool(data.path, id)) }
                 ?? stores.assets(of: id)
             let engine = try stores.open(id)
+            let hold = try await files.threads.run { try files.holdFiles() }
             let findings = try await Findings.read(of: id, engine, files)
+            withExtendedLifetime(hold) {}
             await engine.close()
             isWhole = tell(findings, of: id) && isWhole
             list(findings.orphans, all: false)

@@ -1,6 +1,8 @@
 import Foundation
 import Testing
 
+@testable import NephosSQLite
+
 /// `nephos verify`, `backup` and `restore` beside the server that was just built.
 @Suite struct MaintenanceCommandTests {
     private func nephos(_ arguments: String...) async throws -> Finished {
@@ -166,6 +168,20 @@ import Testing
             }
             let verified = try await nephos("verify", "--data", data.path)
             #expect(verified.status == 0 && verified.output.contains("1 file without a row"), "\(verified.output)")
+        }
+    }
+
+    @Test func `a count of bytes that is not the sum of the files is reported`() async throws {
+        try await withTemporaryDirectory { data in
+            try await withServer(data) { client in try await save("content", "r", client) }
+            let connection = try Connection(
+                path: data.appendingPathComponent("iCloud.test/development.sqlite").path, access: .writing)
+            try connection.execute("UPDATE asset_usage SET bytes = bytes + 1 WHERE bytes = 7")
+            connection.close()
+            let verified = try await nephos("verify", "--data", data.path)
+            #expect(
+                verified.status == 1 && verified.output.contains("has files of 7 bytes, and 8 are noted"), "\(verified)"
+            )
         }
     }
 

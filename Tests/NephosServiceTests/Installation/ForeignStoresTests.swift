@@ -1,6 +1,7 @@
 import NephosSQLite
 import NephosStorage
 import NephosWire
+import Synchronization
 import Testing
 
 @testable import NephosService
@@ -90,6 +91,32 @@ import Testing
             // All of a store's are another installation's rather.
             #expect(stray.text.contains("erases them") != stray.areAll, "\(stray.text)")
         }
+    }
+
+    @Test func `an account that a running server makes between two snapshots is no stray`() async throws {
+        let earlier = TemporaryStores()
+        defer { for stores in [stores, earlier] { stores.remove() } }
+        try await fill([("iCloud.a", Self.ada)])
+        let (provider, before) = (try stores.open(), try earlier.open())
+        defer { for provider in [provider, before] { provider.close() } }
+        for stores in [provider, before] { await (try await Installation.open(stores)).close() }
+        let engine = try provider.open(.installation)
+        try await engine.write(of: [.everyone]) {
+            try $0.put(InstallationEntry(kind: .account, name: Self.ada, body: [], expiresAt: 0))
+        }
+        await engine.close()
+        let isFirst = Mutex(true)
+        let strays = try await StrayAccounts.find(in: provider.existingStores()) { id in
+            let isEarly =
+                id.isInstallation
+                && isFirst.withLock { isFirst in
+                    defer { isFirst = false }
+                    return isFirst
+                }
+            return try (isEarly ? before : provider).open(id)
+        }
+        #expect(strays.map(\.accounts) == [])
+        #expect(isFirst.withLock { !$0 })
     }
 
     @Test func `the users of server-to-server keys are no strays, and deleted once their key is revoked`() async throws
