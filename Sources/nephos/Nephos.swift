@@ -1,6 +1,7 @@
 import Glibc
 import NephosServer
 import NephosWire
+import Synchronization
 
 /// The command line of the program, `nephos COMMAND [OPTIONS]`.
 @main
@@ -31,11 +32,12 @@ struct Nephos {
     }
 
     static func main() {
-        // If the program that reads our output closes it, writes fail, which is harmless.
+        // If the program that reads our output closes it, writes fail, and the status says so at the end.
         signal(SIGPIPE, SIG_IGN)
         let arguments = CommandLine.arguments.dropFirst()
         do throws(UsageError) {
             try run(arguments.first, Array(arguments.dropFirst()))
+            Console.checkOutput()
         } catch {
             Console.fail(error.message, status: UsageError.exitStatus)
         }
@@ -102,6 +104,17 @@ enum Console {
         exit(status)
     }
 
+    /// The error of the first write to standard output that failed; 0 for none.
+    private static let outputError = Atomic<Int32>(0)
+
+    /// Ends the process with a failure if standard output could not be written: what was printed is not whole. Commands
+    /// that change something run to their end before. Quiet where its reader has gone, as a pipe of `head`.
+    static func checkOutput() {
+        let code = outputError.load(ordering: .relaxed)
+        if code == EPIPE { exit(128 + SIGPIPE) }
+        if code != 0 { fail("cannot write standard output: \(String(cString: strerror(code)))") }
+    }
+
     @discardableResult
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
         var text = text
@@ -110,7 +123,12 @@ enum Console {
             while !rest.isEmpty {
                 let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return false }
+                guard count > 0 else {
+                    if descriptor == STDOUT_FILENO {
+                        _ = outputError.compareExchange(expected: 0, desired: errno, ordering: .relaxed)
+                    }
+                    return false
+                }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
             }
             return true

@@ -252,7 +252,8 @@ enum ManualPage {
                                 How servers elsewhere are reached.
             .fi
             .SH "EXIT STATUS"
-            0 for success, 1 for a failure, 2 for a command line that cannot be understood.
+            0 for success, 1 for a failure, 2 for a command line that cannot be understood, 141 if
+            the reader of the output has gone.
 
             """
         return head + commands.joined() + tail

@@ -112,7 +112,7 @@ struct TailCommand {
     private static func print(_ batch: Batch, printsJSON: Bool, colours: Bool) {
         if batch.missed > 0 { Console.note("\(batch.missed) requests were left out.") }
         let lines = batch.requests.map { (printsJSON ? $0.json : $0.line(colours: colours)) + "\n" }
-        // The reader of a pipe may have gone.
-        guard Console.offer(lines.joined()) else { exit(0) }
+        // No later line reaches a reader either.
+        if !Console.offer(lines.joined()) { Console.checkOutput() }
     }
 }

@@ -87,6 +87,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [["--version"], ["manual"], ["explain", "ZONE_NOT_FOUND"], ["completion"]])
+    func `a command whose output cannot be written fails, and says so unless its reader has gone`(
+        arguments: [String]
+    ) async throws {
+        let nephos = try StartedNephos.url(ofProduct: "nephos").path
+        let full = try await StartedNephos(["-c", #""$0" "$@" > /dev/full"#, nephos] + arguments, product: "/bin/sh")
+            .finish()
+        #expect(full.status == 1, "\(arguments)")
+        #expect(full.errors == "nephos: cannot write standard output: No space left on device\n")
+        let gone = try await StartedNephos(
+            ["-c", #"exec 3> >(:); wait $!; "$0" "$@" >&3"#, nephos] + arguments, product: "/bin/bash"
+        ).finish()
+        #expect(gone.status == 128 + SIGPIPE && gone.errors == "", "\(arguments): \(gone)")
+    }
+
     @Test func `a data directory that is in use is refused`() async throws {
         try await withTemporaryDirectory { directory in
             let first = try StartedNephos(["dev", "--port", "0", "--data", directory.path])
