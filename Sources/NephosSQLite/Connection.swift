@@ -7,6 +7,8 @@ import Synchronization
 final class Connection: QueuedConnection {
     enum Access {
         case reading, writing
+        /// Reads, and makes no log where there is none: then no server runs.
+        case inspecting
     }
 
     static let dialect = SQLDialect(
@@ -35,8 +37,8 @@ final class Connection: QueuedConnection {
     init(path: String, access: Access, damage: DamageLog? = nil) throws {
         self.damage = damage
         var handle: OpaquePointer?
-        let fixed = access == .reading ? Self.addressOfFixed(path) : nil
-        let mode = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let fixed = access == .writing ? nil : Self.addressOfFixed(path, access)
+        let mode = access == .writing ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         // One thread uses the connection at a time, so SQLite need not lock it.
         let flags = mode | (fixed == nil ? 0 : SQLITE_OPEN_URI) | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let code = sqlite3_open_v2(fixed ?? path, &handle, flags, nil)
@@ -48,7 +50,7 @@ final class Connection: QueuedConnection {
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
         // In memory, the writer's connection also reads.
-        guard access == .reading || path == ":memory:" else { return }
+        guard access != .writing || path == ":memory:" else { return }
         // The connection retains the meter, so the unretained pointer stays valid.
         sqlite3_progress_handler(
             handle, Self.instructionsPerCount,
@@ -103,9 +105,14 @@ final class Connection: QueuedConnection {
     }
 
     /// The address of a file on a read-only file system, which no process can change: SQLite could not make the files that
-    /// readers share there. Nil for any other file, and for one with a log, which has to be read with it.
-    private static func addressOfFixed(_ path: String) -> String? {
-        guard access(path, W_OK) != 0, errno == EROFS, FileSystem.size("\(path)-wal") == 0 else { return nil }
+    /// readers share there. Also that of a file to be inspected, beside which none is to be made. Nil for any other file, and
+    /// for one with a log, which has to be read with it.
+    private static func addressOfFixed(_ path: String, _ access: Access) -> String? {
+        let isReadOnly = Glibc.access(path, W_OK) != 0 && errno == EROFS
+        guard
+            isReadOnly
+                ? FileSystem.size("\(path)-wal") == 0 : access == .inspecting && !FileSystem.exists("\(path)-wal")
+        else { return nil }
         var address = "file:"
         for character in path {
             switch character {

@@ -47,9 +47,9 @@ enum StoreFile {
 
     /// Returns a reader's connection. The writer has the file open.
     static func openReader(
-        _ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil
+        _ path: String, _ options: SQLiteOptions, _ damage: DamageLog? = nil, access: Connection.Access = .reading
     ) throws -> Connection {
-        let connection = try Connection(path: path, access: .reading, damage: damage)
+        let connection = try Connection(path: path, access: access, damage: damage)
         try connection.execute(
             """
             PRAGMA mmap_size = \(options.mapped);

@@ -22,6 +22,11 @@ package struct StoredDirectory: Sendable {
     /// Returns a snapshot of the store, which concurrent writes do not change.
     package func snapshot(_ id: StoreID) throws -> SQLiteSnapshot { try SQLiteSnapshot(path: file(id)) }
 
+    /// Returns a snapshot of the store that leaves no file beside it where no server runs.
+    package func inspection(_ id: StoreID) throws -> SQLiteSnapshot {
+        try SQLiteSnapshot(path: file(id), access: .inspecting)
+    }
+
     /// Returns the directory of the store's asset files, unless the files are in object storage.
     package func assets(of id: StoreID) -> AssetDirectory {
         AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
@@ -35,6 +40,16 @@ package struct StoredDirectory: Sendable {
             try StoreFile.check(file(id), Migration.all)
         } catch let error as StorageError {
             throw error.opening(file(id))
+        }
+    }
+
+    /// Checks that this user may write the store's file, its log, and the directory, where SQLite makes the log.
+    /// - Throws: `StorageError` that names the first that it may not.
+    package func checkMayWrite(_ id: StoreID) throws {
+        let file = file(id)
+        let parts = [file, "\(file)-wal", "\(file)-shm"].filter(FileSystem.exists).map { ($0, R_OK | W_OK) }
+        for (path, mode) in [(FileSystem.parent(of: file), R_OK | W_OK | X_OK)] + parts where access(path, mode) != 0 {
+            throw StorageError(system: errno, while: "looking whether this user may write \(path)")
         }
     }
 
@@ -142,10 +157,10 @@ package final class SQLiteSnapshot: StorageEngine {
         let connection: Connection
     }
 
-    fileprivate init(path: String) throws {
+    fileprivate init(path: String, access: Connection.Access = .reading) throws {
         do {
             try StoreFile.check(path, Migration.all)
-            let opened = try StoreFile.openReader(path, SQLiteOptions())
+            let opened = try StoreFile.openReader(path, SQLiteOptions(), access: access)
             try opened.begin(writing: false)
             // A transaction takes its snapshot at its first read.
             _ = try opened.number("SELECT count(*) FROM change_sequence")

@@ -163,11 +163,24 @@ struct ServeCheck {
         guard !stores.isEmpty else { return [.passed("no data yet: the start makes them")] }
         // Only the first pages are read; 'nephos verify' reads all.
         let failures = stores.compactMap { id -> Finding? in
-            do { try directory.checkVersion(id) } catch { return .failed(Self.reason(error)) }
-            return nil
+            do {
+                try directory.checkVersion(id)
+                try directory.checkMayWrite(id)
+                if id.isInstallation { try Self.checkAccounts(directory) }
+                return nil
+            } catch { return .failed("the store of \(id.text): \(Self.reason(error))") }
         }
         return failures.isEmpty
             ? [.passed("\(stores.count) stores of a production server, of a known version")] : failures
+    }
+
+    /// Without the store of its accounts a server does not start.
+    private static func checkAccounts(_ directory: StoredDirectory) throws {
+        try waiting { () async -> Result<Void, any Error> in
+            do {
+                return .success(try await Installation.testReading(try directory.inspection(.installation)))
+            } catch { return .failure(error) }
+        }.get()
     }
 
     private func objects() -> [Finding] {

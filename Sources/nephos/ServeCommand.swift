@@ -219,6 +219,7 @@ struct ServeCommand {
         configuration.logsContainers = false
         quotas.apply(to: &configuration)
         configuration.makeWebAuthToken = installation.webAuthToken
+        configuration.testWritingAccounts = installation.testWriting
         configuration.noteDevice = installation.noteDevice
         return configuration
     }

@@ -36,6 +36,9 @@ package struct ServiceConfiguration: Sendable {
     /// token; nil where accounts are names.
     package var makeWebAuthToken: (@Sendable (String, RequestContext) async throws(ServiceError) -> String)?
 
+    /// Tests whether the store of accounts can be written, for readiness; nil where accounts are names.
+    package var testWritingAccounts: (@Sendable () async throws -> Void)?
+
     /// Called after a device was added to an account's list; nil where no account has an address.
     package var noteDevice: (@Sendable (DeviceNotice) async -> Void)?
 

@@ -82,6 +82,22 @@ package final class Installation: Sendable {
         }
     }
 
+    /// Tests whether writes to the store of accounts commit, as a sign-in needs.
+    package func testWriting() async throws {
+        try await engine.write(of: [.everyone]) { try $0.testWritingEntries() }
+    }
+
+    /// Reads what a start reads of the store of accounts.
+    /// - Throws: `StorageError` if it cannot be read.
+    package static func testReading(_ engine: any StorageEngine) async throws {
+        try await engine.read { reader in
+            _ = try StoreSecret.find(reader)
+            for kind in [InstallationEntry.Kind.account, .container, .apiToken] {
+                _ = try reader.installationEntries(kind, after: "", limit: 1)
+            }
+        }
+    }
+
     /// - Parameter offset: how far the database's clock is ahead of this machine's, in milliseconds.
     /// - Throws: `StorageError` for a difference with which no server starts.
     package static func checkClock(_ offset: Int64) throws {

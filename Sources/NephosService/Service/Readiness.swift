@@ -3,7 +3,7 @@ import Synchronization
 
 /// The readiness check: whether writes commit. A load balancer asks for it before it sends requests.
 ///
-/// A check inserts and deletes a row in each of several open stores, through the write queue, as a save does. Checks are
+/// A check inserts and deletes a row in each of several open stores and in that of the accounts, through the write queue, as a save does. Checks are
 /// coalesced: at most one per second, and one at a time. Callers get a result in time even if a check hangs.
 actor Readiness {
     private let stores: Stores
@@ -83,9 +83,26 @@ struct WriteProblem: Sendable {
 }
 
 extension Stores {
-    /// Writes to the most recently used stores; if no store is open, to one existing store. Returns the first failure;
-    /// nil if all writes succeed.
+    /// Writes to the most recently used stores, and to that of the accounts. Returns the first failure; nil if all writes
+    /// succeed.
     nonisolated func problemOfWriting() async -> WriteProblem? {
+        async let accounts = problemOfWritingAccounts()
+        if let problem = await problemOfWritingStores() { return problem }
+        return await accounts
+    }
+
+    /// Writes to the store of the accounts, without which no account signs in.
+    private nonisolated func problemOfWritingAccounts() async -> WriteProblem? {
+        do {
+            try await configuration.testWritingAccounts?()
+            return nil
+        } catch {
+            return WriteProblem(what: "the store of the accounts cannot be written", cause: error)
+        }
+    }
+
+    /// Writes to the open stores; if no store is open, to one existing store.
+    private nonisolated func problemOfWritingStores() async -> WriteProblem? {
         do {
             let open = usedLast(Limits.storesPerReadinessCheck)
             if !open.isEmpty { return await Self.problemOfWriting(open) }

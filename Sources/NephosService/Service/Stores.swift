@@ -30,7 +30,7 @@ actor Stores {
 
     private nonisolated let provider: any StoreProvider
     private nonisolated let environment: ServiceEnvironment
-    private nonisolated let configuration: ServiceConfiguration
+    nonisolated let configuration: ServiceConfiguration
     nonisolated let observer = NotificationObserver()
     private var opening: [StoreID: Task<Void, any Error>] = [:]
     private var closing: [StoreID: Task<Void, Never>] = [:]

@@ -56,6 +56,13 @@ extension StorageTransaction {
         }
     }
 
+    /// Puts and removes an entry, so that the commit has something to write.
+    package func testWritingEntries() throws {
+        let entry = InstallationEntry(kind: .usedChallenge, name: "readiness", body: [], expiresAt: 1)
+        try put(entry)
+        _ = try removeInstallationEntry(entry.kind, entry.name)
+    }
+
     /// Removes an entry.
     /// - Returns: false if it does not exist.
     @discardableResult

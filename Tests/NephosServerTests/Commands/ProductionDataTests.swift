@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
 import NephosPostgresTesting
-import NephosSQLite
 import NephosStorage
+import NephosTesting
 import Testing
 
 @testable import NephosPostgres
+@testable import NephosSQLite
 
 /// The operator's commands on the data of a production server.
 @Suite struct ProductionDataTests {
@@ -111,6 +112,65 @@ import Testing
                     #expect(lstat("\(data)/\(name)", &status) == 0 && status.st_uid == nobody, "\(name)")
                 }
             }
+        }
+    }
+
+    @Test func `a server is not ready while the store of its accounts cannot be written`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.start()
+            let data = served.data
+            @Sendable func ready() async throws -> TestResponse {
+                try await TestConnection(path: "\(data)/nephos.sock").request(
+                    "GET", "/ready", headers: ["Host": "localhost"])
+            }
+            let before = try await ready()
+            #expect(before.status == 200, "\(before.text)")
+            let connection = try Connection(path: "\(data)/nephos/installation.sqlite", access: .writing)
+            try connection.execute(
+                """
+                CREATE TRIGGER broken BEFORE INSERT ON installation_entry BEGIN SELECT raise(ABORT, 'broken'); END
+                """)
+            connection.close()
+            await eventually { (try? await ready().status) == 503 }
+            let after = try await ready()
+            #expect(after.text.contains("the store of the accounts cannot be written"), "\(after.text)")
+            #expect(try await served.stop().contains("not ready: the store of the accounts cannot be written: "))
+        }
+    }
+
+    @Test func `a check fails where the store of the accounts cannot be read`() async throws {
+        try await withTemporaryDirectory { directory in
+            let served = try Served(directory.appendingPathComponent("data"))
+            try await served.output("containers", "create", Self.container)
+            func check() async throws -> Finished {
+                try await served.run("serve", "--check", "--url", "http://127.0.0.1:8484", "--listen", "127.0.0.1:0")
+            }
+            #expect(try await check().status == 0)
+            let path = "\(served.data)/nephos/installation.sqlite"
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            // The header stays as it is.
+            try file.seek(toOffset: 4096)
+            try file.write(
+                contentsOf: Data(repeating: 0x5A, count: try Data(contentsOf: URL(fileURLWithPath: path)).count - 4096))
+            try file.close()
+            let damaged = try await check()
+            #expect(damaged.status == 1, "\(damaged)")
+            #expect(damaged.errors.contains("the store of nephos, installation: "), "\(damaged.errors)")
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0), arguments: ["nephos/installation.sqlite", "nephos"])
+    func `a check fails where the server's user may not write a store or its directory`(name: String) async throws {
+        try await withTemporaryDirectory { directory in
+            chmod(directory.path, 0o755)
+            let served = try Served(directory.appendingPathComponent("data"))
+            #expect(chown(served.data, 65534, 65534) == 0)
+            try await served.output("containers", "create", Self.container)
+            #expect(chmod("\(served.data)/\(name)", name == "nephos" ? 0o500 : 0o400) == 0)
+            let check = try await served.run(
+                "serve", "--check", "--url", "http://127.0.0.1:8484", "--listen", "127.0.0.1:0")
+            #expect(check.status == 1 && check.errors.contains("may write \(served.data)/\(name)"), "\(check.errors)")
         }
     }
 

@@ -75,6 +75,27 @@ struct ReadinessTests {
         #expect(await problem()?.hasPrefix("no store can be written;") == true)
     }
 
+    @Test func `a service is not ready while the store of the accounts cannot be written`() async throws {
+        let accounts = FullStores()
+        let test = try await TestInstallation(accounts)
+        var configuration = ServiceConfiguration()
+        configuration.testWritingAccounts = test.installation.testWriting
+        let cloud = TestCloud(configuration)
+        #expect(await cloud.service.problemOfWriting() == nil)
+        accounts.isFull.store(true, ordering: .relaxed)
+        cloud.advance(milliseconds: 1000)
+        let problem = await cloud.service.problemOfWriting()
+        #expect(problem == "the store of the accounts cannot be written; the log has the details")
+        #expect(cloud.log.all.contains { $0.contains("/data is full") })
+        accounts.isFull.store(false, ordering: .relaxed)
+        cloud.advance(milliseconds: 1000)
+        #expect(await cloud.service.problemOfWriting() == nil)
+        let left = try await test.installation.engine.read {
+            try $0.installationEntries(.usedChallenge, after: "", limit: 1)
+        }
+        #expect(left.isEmpty)
+    }
+
     @Test func `a write that hangs is reported in time, and no other starts before it ends`() async throws {
         stores.isHanging.store(true, ordering: .relaxed)
         let said = Mutex<String?>(nil)
