@@ -2,13 +2,16 @@ import Glibc
 
 /// The user to whom a data directory belongs. Files that root made there would keep the server from starting.
 enum DataOwner {
+    /// The user who started the process, whom the audit names.
+    static let caller = geteuid()
+
     /// Makes this process one of the directory's owner, if it is root's and the directory is not. Root may read files
     /// that the server's user may not.
     /// - Returns: the user's name, or number where the system has no name; nil if the process stays what it is.
     @discardableResult
     static func become(ofData directory: String) throws(UsageError) -> String? {
         var status = stat()
-        guard geteuid() == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return nil }
+        guard caller == 0, geteuid() == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return nil }
         let entry = getpwuid(status.st_uid)
         let group = entry?.pointee.pw_gid ?? status.st_gid
         let name = entry?.pointee.pw_name

@@ -9,8 +9,8 @@ package enum Access: Sendable {
     /// The same beyond this machine, for everybody with the access token.
     case developmentElsewhere(AccessToken)
     /// The rules of commands on the data of a stopped `nephos serve`: everybody by the ID of an account of the
-    /// installation, with the address to which invitations to it go.
-    case stoppedProduction(Installation)
+    /// installation, with the address to which invitations to it go. The audit names the user of this machine.
+    case stoppedProduction(Installation, localUser: UInt32)
     /// The rules of `nephos serve`: API tokens, sessions and roles of an installation. The URL is the one address of the
     /// service, such as `https://cloud.example.org`, without a trailing slash.
     case production(Installation, url: PublicURL)
@@ -19,7 +19,7 @@ package enum Access: Sendable {
         switch self {
         case .development: DevelopmentAccess()
         case .developmentElsewhere(let token): DevelopmentAccess(token: token)
-        case .stoppedProduction(let installation): DevelopmentAccess(names: installation)
+        case .stoppedProduction(let installation, let user): DevelopmentAccess(names: installation, localUser: user)
         case .production(let installation, let url): ProductionAccess(installation: installation, url: url)
         }
     }
@@ -76,6 +76,8 @@ struct DevelopmentAccess: ServerAccess {
     var token: AccessToken?
     /// The installation whose accounts sign in by their IDs; nil where accounts are names.
     var names: Installation?
+    /// The user of this machine who administers.
+    var localUser: UInt32 = 0
 
     var hasFaults: Bool { names == nil }
 
@@ -113,7 +115,7 @@ struct DevelopmentAccess: ServerAccess {
     func administrator(
         _ request: HTTPRequest, _ target: RequestTarget, isUsed: Bool
     ) async throws(Refusal) -> Administrator {
-        .localUser(names == nil ? 0 : geteuid())
+        .localUser(localUser)
     }
 
     func checkExists(container: String) async throws(Refusal) {}

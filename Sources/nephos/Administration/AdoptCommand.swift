@@ -121,7 +121,7 @@ struct AdoptCommand {
         let keys = try arguments["--recovery-keys"].map { try RecoveryKeyFiles($0).write(for: withKeys) } ?? [:]
         try Self.answer {
             try await adoption.run(
-                plan, recoveryKeys: keys, developers: developers, by: AuditActor(name: "user \(geteuid())"))
+                plan, recoveryKeys: keys, developers: developers, by: AuditActor(name: "user \(DataOwner.caller)"))
         }
         Console.print(
             "adopted: 'nephos serve' serves the data, once 'nephos accounts set-password' has given passwords\n")

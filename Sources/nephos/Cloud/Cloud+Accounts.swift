@@ -35,7 +35,7 @@ extension Cloud {
     static func audit(_ event: String, _ container: String, in installation: Installation) throws(Failure) {
         try answer { () async throws(ServiceError) in
             try await installation.audit(
-                event, container, by: Administrator.localUser(geteuid()).actor(address: ""))
+                event, container, by: Administrator.localUser(DataOwner.caller).actor(address: ""))
         }
     }
 

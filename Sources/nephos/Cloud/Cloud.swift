@@ -93,7 +93,9 @@ final class Cloud {
             let service = NephosService(
                 stores: stores,
                 configuration: ServiceConfiguration(deletionRetention: nil, worksInBackground: false))
-            let responder = Responder(service, access: installation.map(Access.stoppedProduction) ?? .development)
+            let responder = Responder(
+                service,
+                access: installation.map { .stoppedProduction($0, localUser: DataOwner.caller) } ?? .development)
             local = Local(responder: responder, service: service, installation: installation)
             opened = stores
         }

@@ -197,7 +197,7 @@ final class AdministeredInstallation {
         case .opened(let responder, _, _, _):
             var request = NephosServer.HTTPRequest(
                 method: .post, target: target, host: "localhost", body: body, takesAdditions: true)
-            request.localUser = geteuid()
+            request.localUser = DataOwner.caller
             let response = waiting { [request] in await responder.respond(to: request) }
             (status, answer) = (response.status, response.body)
         }

@@ -90,6 +90,10 @@ import Testing
             for data in [served.data, restored.data] { #expect(chown(data, nobody, nobody) == 0) }
             try await served.output("containers", "create", Self.container)
             try await served.output("accounts", "create", "--no-password", "ada@example.org")
+            _ = try await served.run("zones", "list", "--account", "ada@example.org")
+            // Who typed a command, and not the user as whom it goes on.
+            let audited = try await served.output("audit", "list")
+            #expect(audited.contains("user 0") && !audited.contains("user \(nobody)"), "\(audited)")
             // Files of assets, which a backup holds.
             let assets = "\(served.data)/\(Self.container)/development.assets"
             for path in ["\(served.data)/\(Self.container)", assets] {
