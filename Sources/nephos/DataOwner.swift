@@ -1,4 +1,5 @@
 import Glibc
+import NephosStorage
 
 /// The user to whom a data directory belongs. Files that root made there would keep the server from starting.
 enum DataOwner {
@@ -22,5 +23,14 @@ enum DataOwner {
                 "this cannot run as \(text), to whom \(directory) belongs: \(String(cString: strerror(errno))).")
         }
         return text
+    }
+
+    /// Refuses to make a data directory as root, whose directory a server of another user could not use.
+    static func checkExists(_ directory: String, for command: String) {
+        guard caller == 0, !FileSystem.exists(directory) else { return }
+        Console.fail(
+            "there is no directory \(directory), and one that root makes is no other user's: a server of that user could not "
+                + "start. Make it for that user before (install -d -m 700 -o nephos \(directory)), or run this as that user "
+                + "(sudo -u nephos nephos \(command) …).")
     }
 }

@@ -126,6 +126,7 @@ struct RestoreCommand {
             throw UsageError("nephos restore needs the directory of a backup. See 'nephos restore --help'.")
         }
         let data = try StoredData(arguments)
+        DataOwner.checkExists(data.path, for: "restore")
         if let user = try DataOwner.become(ofData: data.path), access(source, R_OK | X_OK) != 0 {
             Console.fail(
                 "the user \(user), to whom \(data.path) belongs, may not read \(source): "

@@ -109,6 +109,7 @@ struct MigrateCommand {
         let container = arguments["--container"]
         let log = ServiceEnvironment.system.log
         let options = PostgresOptions(acceptsUnsafeServer: arguments.has("--accept-unsafe-storage"), log: log)
+        if addresses.to == nil { DataOwner.checkExists(to, for: "migrate") }
         try DataOwner.become(ofData: addresses.from == nil ? from : to)
         try StoredData.run {
             // Creating a missing directory would hide a mistyped name.

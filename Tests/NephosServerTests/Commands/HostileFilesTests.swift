@@ -23,6 +23,8 @@ import Testing
             let (backup, data) = (directory.appending(path: "backup"), directory.appending(path: "data"))
             try await makeStores(backup, ["iCloud.a", "iCloud.b"])
             try Data("garbage".utf8).write(to: backup.appending(path: "iCloud.b/development.sqlite"))
+            // As root a restore makes no directory.
+            try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
             let refused = try await StartedNephos(["restore", "--data", data.path, backup.path]).finish()
             #expect(refused.status == 1 && refused.errors.contains("iCloud.b"), "\(refused.errors)")
             #expect(!FileManager.default.fileExists(atPath: data.appending(path: "iCloud.a/development.sqlite").path))

@@ -9,6 +9,11 @@ import Testing
         try await StartedNephos(arguments).finish()
     }
 
+    /// As root a restore makes no directory.
+    private func makeDirectory(_ url: URL) throws {
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
     private func withServer(_ data: URL, _ body: (AssetClient) async throws -> Void) async throws {
         let server = try StartedNephos(["dev", "--port", "0", "--data", data.path])
         let client = AssetClient(port: try readyPort(try await server.readyLine()))
@@ -71,6 +76,7 @@ import Testing
             let verified = try await nephos("verify", "--data", copy.path)
             #expect(verified.status == 0 && verified.output.hasSuffix("8 records, 6 files with 50 bytes\n"))
 
+            try makeDirectory(restored)
             let restore = try await nephos("restore", "--data", restored.path, copy.path)
             #expect(restore.status == 0, "\(restore.errors)")
             #expect(restore.output == "iCloud.test, development: 8 records, 6 files with 50 bytes\n")
@@ -260,7 +266,8 @@ import Testing
                 file("data").path, file("copy").path, file("whole").path, file("restored").path
             )
             _ = try await refusal("backup", "--data", data, copy)
-            for arguments in [["restore", "--data", whole, copy], ["backup", "--data", data, copy]] {
+            try makeDirectory(file("new"))
+            for arguments in [["restore", "--data", file("new").path, copy], ["backup", "--data", data, copy]] {
                 let finished = try await StartedNephos(arguments).finish()
                 #expect(finished.status == 1 && finished.errors.contains("interrupted"), "\(finished.errors)")
             }

@@ -119,6 +119,23 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: geteuid() == 0))
+    func `as root, a restore and a migration make no directory that no other user's server could use`() async throws {
+        try await withTemporaryDirectory { directory in
+            let missing = directory.appendingPathComponent("missing").path
+            let address = "postgresql://nobody@/none?host=\(directory.path)"
+            for arguments in [
+                ["restore", "--data", missing, directory.path], ["migrate", "--from", address, "--to", missing],
+            ] {
+                let refused = try await StartedNephos(arguments).finish()
+                #expect(refused.status == 1, "\(arguments)")
+                #expect(refused.errors.contains("install -d -m 700 -o nephos \(missing)"), "\(refused.errors)")
+                #expect(refused.errors.contains("sudo -u nephos nephos \(arguments[0])"), "\(refused.errors)")
+                #expect(!FileManager.default.fileExists(atPath: missing))
+            }
+        }
+    }
+
     @Test func `a server is not ready while the store of its accounts cannot be written`() async throws {
         try await withTemporaryDirectory { directory in
             let served = try Served(directory.appendingPathComponent("data"))

@@ -35,6 +35,8 @@ import Testing
             let manifest = try await fixture.unpack(in: directory)
             let (backup, data) = (directory.appendingPathComponent("backup"), directory.appendingPathComponent("new"))
             try await expectVerified(["--data", backup.path])
+            // As root a restore makes no directory.
+            try FileManager.default.createDirectory(at: data, withIntermediateDirectories: true)
             let restore = try await StartedNephos(["restore", "--data", data.path, backup.path]).finish()
             #expect(restore.status == 0, "\(restore.errors)")
             // A restore ends the sessions of a production server.
