@@ -39,6 +39,7 @@ struct ServerProcess {
             Console.fail(
                 "\(error). Raise the limit: of processes (ulimit -u), TasksMax= of a service, pids.max of a container.")
         }
+        OpenFiles.raiseLimit()
         let (stops, stop) = AsyncStream.makeStream(of: Void.self)
         let isStopping = IsStopping()
         Task {
@@ -116,7 +117,7 @@ struct ServedService {
         finish: () async -> Void = {}, _ ready: (HTTPServer) -> Void
     ) async throws {
         var options = HTTPServer.Options()
-        options.connectionLimit = OpenFiles.makeRoomForConnections()
+        options.connectionLimit = OpenFiles.connections
         options.unfinished = Responder.unfinished
         options.account = { [responder] in responder.account($0) }
         options.proxies = proxies

@@ -87,6 +87,26 @@ import Testing
         }
     }
 
+    @Test func `a server that may open too few files does not start, and says so`() async throws {
+        let nephos = try StartedNephos.url(ofProduct: "nephos").path
+        let finished = try await StartedNephos(
+            ["prlimit", "--nofile=255:255", nephos, "dev", "--in-memory", "--port", "0"], product: "/usr/bin/env"
+        ).finish()
+        #expect(finished.status == 1 && finished.output == "", "\(finished.errors)")
+        #expect(finished.errors.contains("may open 255 files, and a server needs 256"), "\(finished.errors)")
+        #expect(finished.errors.contains("ulimit -n") && finished.errors.contains("LimitNOFILE="))
+    }
+
+    @Test func `a server raises a low limit of open files as far as it may`() async throws {
+        let nephos = try StartedNephos.url(ofProduct: "nephos").path
+        let server = try StartedNephos(
+            ["prlimit", "--nofile=64:1024", nephos, "dev", "--in-memory", "--port", "0"], product: "/usr/bin/env")
+        _ = try readyPort(try await server.readyLine())
+        let limits = try String(contentsOfFile: "/proc/\(server.process.processIdentifier)/limits", encoding: .utf8)
+        #expect(limits.contains(/Max open files\s+1024\s+1024/), "\(limits)")
+        #expect(try await server.stop().status == 0)
+    }
+
     @Test(arguments: [["--version"], ["manual"], ["explain", "ZONE_NOT_FOUND"], ["completion"]])
     func `a command whose output cannot be written fails, and says so unless its reader has gone`(
         arguments: [String]
