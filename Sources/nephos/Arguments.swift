@@ -36,15 +36,39 @@ struct CommandOption: Sendable {
     /// The option as the help shows it, such as `--port N`.
     private var usage: String { value.map { "\(name) \($0)" } ?? name }
 
+    /// The width of the help.
+    private static let columns = 90
+
     /// Returns the options and their descriptions in two aligned columns.
     static func help(_ options: [CommandOption]) -> String {
         let width = (options.map(\.usage.count).max() ?? 0) + 2
         return options.map { option in
-            let lines = option.help.split(separator: "\n")
+            let lines = wrapped(option.help, to: columns - width - 2)
             let indent = "\n" + String(repeating: " ", count: width + 2)
             let padding = String(repeating: " ", count: width - option.usage.count)
             return "  " + option.usage + padding + lines.joined(separator: indent)
         }.joined(separator: "\n")
+    }
+
+    /// Returns the lines of a text. The words for which one of them is too long begin the next.
+    private static func wrapped(_ text: String, to columns: Int) -> [String] {
+        var lines: [String] = []
+        var overflow = ""
+        for line in text.split(separator: "\n") {
+            var current = overflow
+            var isFull = false
+            overflow = ""
+            for word in line.split(separator: " ") {
+                isFull = isFull || !current.isEmpty && current.count + 1 + word.count > columns
+                if isFull {
+                    overflow += (overflow.isEmpty ? "" : " ") + word
+                } else {
+                    current += (current.isEmpty ? "" : " ") + word
+                }
+            }
+            lines.append(current)
+        }
+        return overflow.isEmpty ? lines : lines + wrapped(overflow, to: columns)
     }
 }
 

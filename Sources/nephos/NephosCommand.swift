@@ -72,7 +72,7 @@ struct NephosCommand: Sendable {
             name: "query", summary: "Find records, count them, or explain how a query is answered.",
             help: QueryCommand.help, main: { arguments throws(UsageError) in try QueryCommand.main(arguments) }),
         NephosCommand(
-            name: "schema", summary: "Export, import, validate, reset and deploy a container's schema, drop fields.",
+            name: "schema", summary: "Export, import, validate, reset and deploy a schema, drop fields.",
             help: SchemaCommand.help, main: { arguments throws(UsageError) in try SchemaCommand.main(arguments) }),
         NephosCommand(
             name: "preflight", summary: "Say what production would refuse of what development does.",

@@ -24,7 +24,7 @@ struct ExportCommand {
         + CloudAddress.withoutSocket(CloudAddress.options).map { option in
             if option.name != "--account" { return option }
             return CommandOption(
-                option.name, option.value, option.help + ".\nSeveral are exported one after the other."
+                option.name, option.value, option.help + "\nSeveral are exported one after the other."
             ).repeatable
         } + [CommandOption("--help", nil, "Show this help.")]
 

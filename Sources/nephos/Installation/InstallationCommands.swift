@@ -122,7 +122,7 @@ enum SessionsCommand {
     private static let actions = [
         InstallationAction(
             name: "create", words: "ACCOUNT",
-            summary: "Sign an account in to a container, and print the token: NEPHOS_TOKEN of a program.",
+            summary: "Sign an account in to a container, and print the token for NEPHOS_TOKEN.",
             options: [Option.container, Option.environment, Option.name]
         ) {
             let made = try $0.send(

@@ -16,6 +16,21 @@ import Testing
         #expect(finished.errors.isEmpty)
     }
 
+    @Test func `the help of every command fits 90 columns, and its sentences end once`() async throws {
+        let commands = try await Self.run("--help").output.matches(of: /\n  ([a-z][a-z-]*)  +[A-Z]/).map {
+            String($0.1)
+        }
+        #expect(commands.count > 30)
+        for command in commands.filter({ !["help", "version"].contains($0) }) + ["--help"] {
+            let help = try await Self.run(command, "--help")
+            #expect(help.status == 0, "\(command)")
+            for line in help.output.split(separator: "\n") {
+                #expect(line.count <= 90, "\(command): \(line)")
+                #expect(!line.contains(/[^.]\.\.(\s|$)/), "\(command): \(line)")
+            }
+        }
+    }
+
     @Test func `the version is one line`() async throws {
         let finished = try await Self.run("--version")
         #expect(finished.status == 0)
