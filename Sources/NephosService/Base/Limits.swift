@@ -143,6 +143,8 @@ package enum Limits {
 
     /// The maximum number of concurrently open stores. Each store has about nine files and 1 MB of memory.
     package static let openStores = 256
+    /// How many times as many stores are open in memory, at half a megabyte each.
+    static let memoryStoresFactor = 8
     /// The number of milliseconds after which an unused store is closed.
     package static let storeIdleTime: Int64 = 5 * 60 * 1000
     /// The number of open stores above which unused stores are closed after `crowdedStoreIdleTime`.

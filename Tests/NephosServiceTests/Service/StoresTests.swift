@@ -335,8 +335,9 @@ struct StoresTests {
         configuration.openStores = 1
         let memory = TestCloud(configuration, stores: MemoryStores())
         try await save("a", memory, "iCloud.first")
+        for number in 1..<Limits.memoryStoresFactor { try await save("a", memory, "iCloud.\(number)") }
         await memory.service.settle()
-        await #expect(throws: ServiceError.self) { try await save("b", memory, "iCloud.second") }
+        await #expect(throws: ServiceError.self) { try await save("b", memory, "iCloud.last") }
         memory.advance(milliseconds: 2 * Limits.storeIdleTime)
         #expect(try await exists("a", memory, "iCloud.first"))
         await memory.service.close()
