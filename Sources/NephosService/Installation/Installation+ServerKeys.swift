@@ -12,8 +12,7 @@ extension Installation {
     /// - Throws: `invalidArguments` for what is no public key of P-256, and for one that the container and environment have.
     package func createServerKey(
         container: String, environment: ContainerEnvironment, name: String, publicKey: String,
-        replacing replaced: String?,
-        by actor: AuditActor
+        replacing replaced: String?, by actor: AuditActor
     ) async throws(ServiceError) -> ServerKeySummary {
         guard let point = ECDSAPublicKey(publicKey) else {
             throw .invalid(

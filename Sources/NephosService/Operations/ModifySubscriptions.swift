@@ -85,8 +85,7 @@ struct ModifySubscriptions {
             subscription.query = try fitted(query, schema)
         }
         let row = SubscriptionRow(
-            owner: owner, account: account.id, id: id,
-            recordType: matchedType(of: subscription), zone: zone,
+            owner: owner, account: account.id, id: id, recordType: matchedType(of: subscription), zone: zone,
             body: subscription.encoded(),
             // A shared database has changes of several owners.
             since: caller.scope == .shared
@@ -97,8 +96,7 @@ struct ModifySubscriptions {
         }
         var known =
             try others
-            ?? KnownSubscriptions(
-                transaction.subscriptions(owner: caller.subscriptionOwner(account), account: account.id))
+            ?? KnownSubscriptions(transaction.subscriptions(owner: owner, account: account.id))
         defer { others = known }
         if let same = known.duplicate(of: subscription, zone: zone) {
             throw ServiceError.duplicateSubscription(of: same)

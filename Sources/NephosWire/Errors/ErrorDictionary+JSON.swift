@@ -66,19 +66,15 @@ extension ErrorDictionary: WireMessage {
             writer.key("nephosErrorCode")
             writer.int64(Int64(clientErrorCode))
         }
-        if userDidResetEncryptedData {
-            writer.key("nephosUserDidResetEncryptedData")
+        func writeFlag(_ name: StaticString, _ isSet: Bool) {
+            guard isSet else { return }
+            writer.key(name)
             writer.bool(true)
         }
-        if needsKeys {
-            writer.key("nephosNeedsKeys")
-            writer.bool(true)
-        }
+        writeFlag("nephosUserDidResetEncryptedData", userDidResetEncryptedData)
+        writeFlag("nephosNeedsKeys", needsKeys)
         writer.member("nephosKeyGroup", keyGroup)
-        if needsFile {
-            writer.key("nephosNeedsFile")
-            writer.bool(true)
-        }
+        writeFlag("nephosNeedsFile", needsFile)
         writer.member("nephosDuplicateOf", duplicateOf)
         if let record = serverRecord.first {
             writer.key("serverRecord")

@@ -116,14 +116,6 @@ struct ServedService {
         _ sockets: [ListeningSocket], until stops: AsyncStream<Void>, upkeep: [@Sendable () async -> Void] = [],
         finish: () async -> Void = {}, _ ready: (HTTPServer) -> Void
     ) async throws {
-        var options = HTTPServer.Options()
-        options.connectionLimit = OpenFiles.connections
-        options.unfinished = Responder.unfinished
-        options.account = { [responder] in responder.account($0) }
-        options.proxies = proxies
-        if admitsBodies { options.admission = { [responder] in await responder.admission($0) } }
-        options.takesAccessToken = takesAccessToken
-        options.busy = { [responder] in responder.busy($0) }
         let server = try HTTPServer(
             sockets, credentials: credentials, options: options, log: { [log] in log.note("http: \($0)") }
         ) {
@@ -152,6 +144,18 @@ struct ServedService {
         for client in clients { client.close() }
         await service.close()
         log.writer.flush()
+    }
+
+    private var options: HTTPServer.Options {
+        var options = HTTPServer.Options()
+        options.connectionLimit = OpenFiles.connections
+        options.unfinished = Responder.unfinished
+        options.account = { [responder] in responder.account($0) }
+        options.proxies = proxies
+        if admitsBodies { options.admission = { [responder] in await responder.admission($0) } }
+        options.takesAccessToken = takesAccessToken
+        options.busy = { [responder] in responder.busy($0) }
+        return options
     }
 
     /// Serves the metrics, until the last request is answered.
