@@ -60,5 +60,5 @@ async function uploadSome(database, uploads, refused) {
 function makeRecordName() {
   const bytes = globalThis.crypto?.getRandomValues(new Uint8Array(16)) ?? Array.from({ length: 16 }, () => Math.random() * 256);
   const digits = Array.from(bytes, (byte) => Math.floor(byte).toString(16).padStart(2, "0")).join("").toUpperCase();
-  return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join("-");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }

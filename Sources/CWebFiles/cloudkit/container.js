@@ -29,9 +29,8 @@ class Container {
 
   /** @param {string} scope of `DatabaseScope` */
   getDatabaseWithDatabaseScope(scope) {
-    const databases = { PUBLIC: this.publicCloudDatabase, PRIVATE: this.privateCloudDatabase, SHARED: this.sharedCloudDatabase };
-    if (!Object.hasOwn(databases, scope)) throw invalid("a scope is PUBLIC, PRIVATE or SHARED");
-    return databases[scope];
+    if (!Object.hasOwn(DatabaseScope, scope)) throw invalid("a scope is PUBLIC, PRIVATE or SHARED");
+    return this[`${scope}`.toLowerCase() + "CloudDatabase"];
   }
 
   getConfig() { return this.#configuration.given; }

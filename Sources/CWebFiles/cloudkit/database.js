@@ -162,9 +162,5 @@ function sentSubscription(subscription) {
 
 /** @param {any} subscriptions */
 function subscriptionIDsOf(subscriptions) {
-  return list(subscriptions).map((subscription) => {
-    const subscriptionID = typeof subscription === "string" ? subscription : subscription?.subscriptionID;
-    if (typeof subscriptionID !== "string") throw invalid("a subscription is named by its 'subscriptionID'");
-    return { subscriptionID };
-  });
+  return list(subscriptions).map((subscription) => ({ subscriptionID: nameOf(subscription, "subscriptionID") }));
 }

@@ -2,26 +2,33 @@
 
 Object.assign(CloudKit, { VERSION: "1.0.0" });
 
-/** Gives a prototype a former name. @param {any} prototype @param {string} former @param {string} current */
-function rename(prototype, former, current) {
-  prototype[former] = function (...parameters) { return this[current](...parameters); };
+/**
+ * Gives a method a former name, and its result a former form.
+ * @param {any} prototype @param {string} former @param {string} current @param {(result: any) => any} [convert]
+ */
+function rename(prototype, former, current, convert = (result) => result) {
+  const method = prototype[current];
+  prototype[former] = async function (...parameters) { return convert(await method.apply(this, parameters)); };
 }
 
-for (const [verb, kind] of ["save", "fetch", "delete"].flatMap((verb) => ["Record", "RecordZone", "Subscription"].map((kind) => [verb, kind]))) {
-  rename(Database.prototype, verb + kind, verb + kind + "s");
+/** Adds the former keys of a user. @param {any} user null for nobody */
+function userInfo(user) {
+  const { givenName: firstName, familyName: lastName } = user?.nameComponents ?? {};
+  return user && { ...user, firstName, lastName, emailAddress: user.lookupInfo?.emailAddress, isDiscoverable: firstName !== undefined };
+}
+
+for (const verb of ["save", "fetch", "delete"]) {
+  for (const kind of ["Record", "RecordZone", "Subscription"]) rename(Database.prototype, verb + kind, verb + kind + "s");
 }
 rename(Database.prototype, "lookupRecords", "fetchRecords");
-rename(Container.prototype, "discoverAllContactUserInfos", "discoverAllUserIdentities");
-rename(Container.prototype, "discoverUserInfoWithEmailAddress", "discoverUserIdentityWithEmailAddress");
-rename(Container.prototype, "discoverUserInfoWithUserRecordName", "discoverUserIdentityWithUserRecordName");
+rename(Container.prototype, "fetchUserInfo", "fetchCurrentUserIdentity", userInfo);
+for (const name of ["setUpAuth", "whenUserSignsIn"]) rename(Container.prototype, name, name, userInfo);
+/** @param {any} response with identities */
+const userInfos = (response) => Object.assign(response, { isUserInfosResponse: true, users: response.users.map(userInfo) });
 
-Object.assign(Container.prototype, {
-  async fetchUserInfo() {
-    const { userRecordName, nameComponents = {}, lookupInfo = {} } = await this.fetchCurrentUserIdentity();
-    const { givenName: firstName, familyName: lastName } = nameComponents;
-    return { userRecordName, firstName, lastName, emailAddress: lookupInfo.emailAddress, isDiscoverable: firstName !== undefined };
-  },
-});
+rename(Container.prototype, "discoverAllContactUserInfos", "discoverAllUserIdentities", userInfos);
+rename(Container.prototype, "discoverUserInfoWithEmailAddress", "discoverUserIdentityWithEmailAddress", userInfos);
+rename(Container.prototype, "discoverUserInfoWithUserRecordName", "discoverUserIdentityWithUserRecordName", userInfos);
 
 Object.assign(Database.prototype, {
   /** @param {any} zone @param {any} [options] */

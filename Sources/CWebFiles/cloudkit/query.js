@@ -12,8 +12,7 @@ function sentQuery(query) {
 
 /** @param {any} filter */
 function sentFilter(filter) {
-  if (!isDictionary(filter)) throw invalid("a filter is a dictionary with 'comparator'");
-  const comparator = filter.comparator ?? (filter.distance === undefined ? undefined : "NEAR");
+  const comparator = filter?.comparator ?? (filter?.distance === undefined ? undefined : "NEAR");
   if (typeof comparator !== "string") throw invalid("a filter is a dictionary with 'comparator'");
   const name = filter.fieldName ?? filter.systemFieldName ?? comparator;
   return { ...filter, comparator, fieldValue: sentField(name, locationField(filter.fieldValue)) };

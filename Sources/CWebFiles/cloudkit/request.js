@@ -110,9 +110,8 @@ async function answerOf(response) {
   try { answer = JSON.parse(text); } catch { /* Another program than the service answered. */ }
   if (response.ok && isDictionary(answer)) return answer;
   if (isDictionary(answer) && answer.serverErrorCode) throw serverError(answer);
-  const retryAfter = Number(response.headers?.get?.("Retry-After") ?? NaN);
+  const retryAfter = Number(response.headers?.get?.("Retry-After")) || undefined;
   throw new CKError(
     response.status === 503 ? "SERVICE_UNAVAILABLE" : "UNEXPECTED_SERVER_RESPONSE",
-    `No answer of the service: ${response.status}`,
-    Number.isFinite(retryAfter) ? { retryAfter } : {});
+    `No answer of the service: ${response.status}`, { retryAfter });
 }

@@ -110,10 +110,8 @@ class RecordInfosResponse extends CKResponse {
     const { values, errors } = separated(items);
     super(errors);
     this.isRecordInfosResponse = true;
-    this.results = values.map((info) => ({
-      ...info, ...(info.rootRecord && { rootRecord: receivedRecord(info.rootRecord) }),
-      ...(info.share && { share: receivedRecord(info.share) }),
-    }));
+    this.results = values;
+    for (const { rootRecord = {}, share = {} } of values) [rootRecord, share].forEach((record) => receivedRecord(record));
   }
 }
 

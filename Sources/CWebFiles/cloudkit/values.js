@@ -9,7 +9,7 @@ const isDictionary = (value) =>
 
 /** @param {any} value whether it is the content of a file, which is uploaded */
 const isFile = (value) =>
-  (typeof Blob === "function" && value instanceof Blob) || value instanceof ArrayBuffer || ArrayBuffer.isView(value);
+  value instanceof Blob || value instanceof ArrayBuffer || ArrayBuffer.isView(value);
 
 /** @param {string} name of a field @param {any} field */
 const isBytes = (name, field) => field.isEncrypted === true || /BYTES/.test(field.type ?? "");
@@ -55,8 +55,7 @@ function typeOf(value) {
 function sentValue(name, field, value) {
   if (value instanceof Date) return sentNumber(name, value.getTime());
   switch (typeof value) {
-    case "boolean": return value ? 1 : 0;
-    case "number": return sentNumber(name, value);
+    case "boolean": case "number": return sentNumber(name, Number(value));
     case "bigint": return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
     case "function": case "symbol": throw invalid(`the field '${name}' has a value that no record holds`);
     default:
@@ -73,10 +72,8 @@ function sentNumber(name, number) {
 
 /** @param {any} bytes an ArrayBuffer or a view of one */
 function base64(bytes) {
-  if (!(bytes instanceof ArrayBuffer) && !ArrayBuffer.isView(bytes)) {
-    throw invalid("bytes are base64, a Uint8Array or an ArrayBuffer, and no Blob");
-  }
-  const view = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (bytes.byteLength === undefined) throw invalid("bytes are base64, a Uint8Array or an ArrayBuffer, and no Blob");
+  const view = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset, bytes.byteLength);
   return btoa(Array.from(view, (byte) => String.fromCharCode(byte)).join(""));
 }
 
@@ -105,20 +102,23 @@ function sentRecord(record, options) {
 
 /**
  * Encrypted values are bytes, which the browser cannot read.
- * @param {any} item a record or an error of the service @param {any} [zoneID] of a record that is not the caller's, which has it always
+ * @param {any} item a record or an error of the service @param {any} [zoneID] of the request: records have it in others' zones, and
+ * in 1.x always
  */
 function receivedRecord(item, zoneID) {
-  if (zoneID?.ownerRecordName) item.zoneID ??= zoneID;
-  if (!item.fields) return item;
-  for (const field of Object.values(item.fields)) {
+  if (zoneID && (zoneID.ownerRecordName || CloudKit.VERSION < "2")) item.zoneID ??= zoneID;
+  for (const field of Object.values(item.fields ?? {})) {
     if (field.type?.startsWith("ENCRYPTED_")) field.isEncrypted = true;
   }
   return item;
 }
 
-/** @param {any} record a record, or its name */
-function recordNameOf(record) {
-  const name = typeof record === "string" ? record : record?.recordName;
-  if (typeof name !== "string" || name === "") throw invalid("a record is named by its 'recordName'");
+/** @param {any} value a dictionary, or the name itself @param {string} key of the name */
+function nameOf(value, key) {
+  const name = typeof value === "string" ? value : value?.[key];
+  if (typeof name !== "string" || name === "") throw invalid(`there is no '${key}'`);
   return name;
 }
+
+/** @param {any} record a record, or its name */
+const recordNameOf = (record) => nameOf(record, "recordName");
