@@ -299,6 +299,25 @@ struct RecordedAdministrationTests {
                 """#)
     }
 
+    @Test func `the explanation of a query is asked for with the same bytes and errors`() throws {
+        let query = QueryRecordsRequest(query: Query(recordType: "Artwork"))
+        try expectRecorded(
+            small: ExplainQueryRequest(database: "public", account: nil, request: query),
+            #"{"database":"public","request":{"query":{"recordType":"Artwork"}}}"#,
+            full: ExplainQueryRequest(database: "private", account: "ada", request: query),
+            #"{"database":"private","account":"ada","request":{"query":{"recordType":"Artwork"}}}"#,
+            malformed: #"""
+                []: expected an object, found an array
+                {}: at database: expected a string, found nothing
+                database, request.query.recordType missing or null: expected a string, found nothing
+                database, account, request.query.recordType {}: expected a string, found an object
+                request missing or null: expected a request of records/query, found nothing
+                request 5: expected an object, found the number 5
+                request.query missing or null: expected a query dictionary, found nothing
+                request.query 5: expected a query, found the number 5
+                """#)
+    }
+
     @Test func `reports about schemas keep their bytes and errors`() throws {
         try expectRecorded(
             small: SchemaReport(findings: [SchemaReport.Finding(isError: false, message: "unused")]),
