@@ -165,7 +165,7 @@ function writers(here, record, known, may) {
 }
 
 export async function content(parameters, signal, go, may) {
-  const { container, environment, database = "private", account, zone = defaultZone, record: name } = parameters;
+  const { container, environment = "development", database = "private", account, zone = defaultZone, record: name, found } = parameters;
   const here = { container, environment, database, account: database === "private" ? account : undefined, zone, record: name };
   const shown = await show(here, signal);
   const known = await accounts(here, signal);

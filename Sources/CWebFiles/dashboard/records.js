@@ -109,6 +109,8 @@ function sortHeading(name, type, parameters, here) {
   const mark = isSorted ? (parameters.order === "descending" ? " ↓" : " ↑") : "";
   const made = link(next, name + mark);
   made.setAttribute("aria-label", "Sort by " + name + (descends ? ", descending" : ""));
+  // The focus returns to what has the same ID.
+  made.id = "sort-" + name;
   return made;
 }
 

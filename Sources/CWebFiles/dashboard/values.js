@@ -116,6 +116,7 @@ export function editable(value) {
 
 const forms = {
   INT64: "a whole number", DOUBLE: "a number", TIMESTAMP: "a date such as 2026-01-31T12:00:00Z", BYTES: "base64",
+  LOCATION: "JSON with the numbers latitude and longitude", LOCATION_LIST: "a JSON list of locations, each with latitude and longitude",
 };
 
 /** How a value of the type is written. */
@@ -149,6 +150,10 @@ const unsigned = (text) => text.trim().replace("+", "");
 /** The type of an edited number: a whole one may be followed by a fraction, where its field takes it. */
 export const editedType = (type, text) => type === "INT64" && isFraction(text) ? "DOUBLE" : type;
 
+/** Whether a value is a place. Neither NaN nor a number beyond the largest one, which JSON has no form for, is in one. */
+const isLocation = (value) => [value?.latitude, value?.longitude].every(Number.isFinite)
+  && Object.values(value).every((one) => typeof one !== "number" || Number.isFinite(one));
+
 const isFraction = (text) => /^\s*-?\d+\.\d+\s*$/.test(text);
 
 /** The value of an edited text. Numbers stay texts, so that none is rounded. Throws what is wrong with it. */
@@ -165,7 +170,11 @@ export function edited(type, text) {
     const numbers = list[1].trim() === "" ? [] : list[1].split(",").map((number) => number.trim());
     return numbers.every((number) => /^[+-]?\d+$/.test(number)) ? numbers.map(unsigned) : fail();
   }
-  default:
-    try { return JSON.parse(text); } catch { return fail(); }
+  default: {
+    let value;
+    try { value = JSON.parse(text); } catch { return fail(); }
+    const isRight = type === "LOCATION" ? value === null || isLocation(value) : type !== "LOCATION_LIST" || Array.isArray(value) && value.every(isLocation);
+    return isRight ? value : fail();
+  }
   }
 }
