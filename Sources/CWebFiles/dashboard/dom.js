@@ -68,14 +68,19 @@ export function sample(title, text) {
   return h("div", {}, h("h3", {}, title), h("pre", { tabindex: "0", role: "region", "aria-label": title }, text), copy, done);
 }
 
-/** Replaces the content of a live region, but not under the pointer or the focus: then when they leave. */
+/**
+ * Replaces the content of a live region, but not under the pointer or the focus: then when they leave. What the reader asked for,
+ * and what takes the place of no list, does not wait.
+ */
 export function live(region, draw) {
   let waits = false;
-  const isBusy = () => region.matches(":hover") || region.contains(document.activeElement);
-  const update = () => {
-    waits = isBusy();
+  const hasFocus = () => region.contains(document.activeElement);
+  const update = (isAwaited = false) => {
+    waits = !isAwaited && (region.matches(":hover") || hasFocus());
     region.toggleAttribute("data-paused", waits);
-    if (!waits) region.replaceChildren(...draw());
+    if (waits) return;
+    if (hasFocus()) document.querySelector("h1").focus({ preventScroll: true });
+    region.replaceChildren(...draw());
   };
   const resume = () => { if (waits) setTimeout(() => { if (waits) update(); }); };
   region.addEventListener("pointerleave", resume);

@@ -108,8 +108,9 @@ export async function content(parameters, signal, go) {
     try {
       const newer = await status(signal, interval);
       if (JSON.stringify(newer.containers) === JSON.stringify(answer.containers)) return;
+      const wasEmpty = !answer.containers.length;
       answer = newer;
-      drawTop();
+      drawTop(wasEmpty);
     } catch { /* the next view says why */ }
   }, interval);
   signal.addEventListener("abort", () => clearInterval(timer));

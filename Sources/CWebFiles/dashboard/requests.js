@@ -63,7 +63,7 @@ export function content(parameters, signal) {
     const { name, type, checked, value } = event.target;
     filter[name] = type === "checkbox" ? (checked ? "1" : "") : value;
     history.replaceState(null, "", address(filter));
-    draw();
+    draw(true);
   };
   listen(draw, signal);
   const check = (name, text) => h("label", { class: "check" },
