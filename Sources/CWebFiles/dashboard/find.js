@@ -52,8 +52,14 @@ async function valued(place, value, continuationMarker, signal) {
 /** The rounds in which a search looks on by itself, each at 20,000 records of every container. */
 const rounds = 50;
 
-/** The records with a value. Until there is one, the search looks on by itself; then a button looks further. */
-function valueList(value, pages, signal) {
+/** Opens the only record that was found by a value. Its page leads on to those that may be further on. */
+const openOnly = (value, { target }, isAll, go) => go(address({ ...target, found: isAll ? "" : value }), { replaces: true });
+
+/**
+ * The records with a value. Until there is one, the search looks on by itself, and opens it; then a button looks further.
+ * @param isAll whether the reader asked for more than the first
+ */
+function valueList(value, pages, isAll, signal, go) {
   const region = h("div", {});
   const found = () => pages.flatMap((page) => page.found);
   const further = () => pages.filter((page) => page.marker);
@@ -79,13 +85,15 @@ function valueList(value, pages, signal) {
       }
     } catch (error) { if (!signal.aborted) region.after(h("p", { class: "bad" }, error.message)); }
     isLooking = false;
-    if (!signal.aborted) draw();
+    if (signal.aborted) return;
+    draw();
+    if (!isAll && found().length === 1) openOnly(value, found()[0], !further().length, go);
   };
-  if (found().length || !further().length) draw(); else look();
+  if (isAll ? !further().length : found().length || !further().length) draw(); else look();
   return region;
 }
 
-export async function content({ record: text }, signal, go) {
+export async function content({ record: text, all: isAll }, signal, go) {
   if (!text) return [findForm(go)];
   const places = await Promise.all((await knownContainers(signal)).map((one) => searched(one, signal)));
   if (!places.length) return [findForm(go, text), ...nothing("records", go)];
@@ -94,6 +102,6 @@ export async function content({ record: text }, signal, go) {
   if (found.length) return [findForm(go, text), table("Records of this name", columns, found)];
   const pages = await Promise.all(places.map((place) => valued(place, text, undefined, signal)));
   const only = pages.flatMap((page) => page.found);
-  if (only.length === 1 && pages.every((page) => !page.marker)) return go(address(only[0].target), { replaces: true });
-  return [findForm(go, text), valueList(text, pages, signal)];
+  if (only.length === 1 && !isAll) return openOnly(text, only[0], pages.every((page) => !page.marker), go);
+  return [findForm(go, text), valueList(text, pages, isAll, signal, go)];
 }

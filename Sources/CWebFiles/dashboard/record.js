@@ -181,6 +181,8 @@ export async function content(parameters, signal, go, may) {
   const fields = Object.keys(record.fields ?? {}).sort();
   const names = new Map(known.map((one) => [one.userRecordName, shownName(one)]));
   return [said,
+    found ? h("p", {}, "Found by its value ", h("span", { class: "value" }, found), ". ", link({ view: "find", record: found, all: "1" }, "Look further"),
+      " for others: not all records were looked at.") : "",
     h("p", {}, link({ ...here, view: "records", record: "", type: record.recordType }, "All records of " + record.recordType)),
     h("h2", {}, "Fields"),
     fields.length ? table("Fields", [{ title: "field", cell: (one) => one },
