@@ -50,7 +50,8 @@ struct StatusCommand {
             let width = (container.recordTypes.map(\.name.count).max() ?? 0) + 2
             for type in container.recordTypes {
                 let padding = String(repeating: " ", count: width - type.name.count)
-                text += "  \(type.name)\(padding)\(type.records)\n"
+                let isCounted = container.isComplete || type.records > 0
+                text += "  \(type.name)\(padding)\(isCounted ? "\(type.records)" : "older than those counted")\n"
             }
             if !container.isComplete { text += "  and more that was not counted\n" }
         }

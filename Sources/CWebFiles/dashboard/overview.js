@@ -64,7 +64,8 @@ function containerCard(found) {
       h("span", { class: "quiet" }, " · " + number(found.zones) + more + (found.zones === 1 ? " zone" : " zones"))),
     types.length ? table("Record types of " + found.container, [
       { title: "record type", cell: (type) => link({ view: "records", ...place, ...newest(type), type: type.name }, type.name) },
-      { title: "records", class: "number", cell: (type) => number(type.records) + more },
+      // A type of the schema may have none among the records that were counted, the last changed ones.
+      { title: "records", class: "number", cell: (type) => type.records || !more ? number(type.records) + more : "older" },
     ], types) : h("p", { class: "quiet" }, "No records yet."));
 }
 

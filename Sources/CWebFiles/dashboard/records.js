@@ -31,9 +31,9 @@ async function scope(parameters, signal, may) {
     here: { container: found.container, environment: found.environment, database, account, zone, type: parameters.type } };
 }
 
-function scopeForm({ found, known, names, databases, here }, go) {
+function scopeForm({ found, known, names, databases, here }, declared, go) {
   const isPrivate = here.database === "private";
-  const types = [["", "any"], ...new Set([...found.types, here.type].filter(Boolean))];
+  const types = [["", "any"], ...[...new Set([...found.types, ...declared.keys(), here.type].filter(Boolean))].sort()];
   return h("form", { class: "row", "aria-label": "Which records", onchange: changes({ view: "records", ...here }, go),
     onsubmit: (event) => event.preventDefault() },
   placeControls(found), field("Database", select("database", [...new Set([...databases, here.database])], here.database)),
@@ -210,9 +210,11 @@ export async function content(parameters, signal, go, may) {
   }
   if (!chosen) return nothing("records", go);
   const { found, known, here } = chosen;
-  const forms = [scopeForm(chosen, go)];
+  // A role of single containers does not see which types there are in all of them.
+  const declared = here.type || !found.types.length ? recordTypes(await schemaText(found, signal)) : new Map();
+  const forms = [scopeForm(chosen, declared, go)];
   if (here.database === "private" && !here.account) return [...forms, h("p", {}, "The container has no account yet.")];
-  const fields = (here.type ? recordTypes(await schemaText(found, signal)).get(here.type)?.fields : null) ?? new Map();
+  const fields = declared.get(here.type)?.fields ?? new Map();
   forms.push(nameForm(here, go), here.type ? filterForm(parameters, here, fields, go)
     : h("p", { class: "quiet" }, "Choose a record type to filter by its fields."));
   try {

@@ -2,9 +2,10 @@ import NephosStorage
 package import NephosWire
 
 extension NephosService {
-    /// The service's containers, their accounts, and the number of records of each type. Reads at most as much as the
-    /// `Limits.overview…` constants allow, and creates no store.
-    package func overview() async throws(ServiceError) -> ServiceOverview {
+    /// The service's containers, their accounts, and the number of records of each type: all types of the schema, and the
+    /// records that were changed last. Reads at most as much as the `Limits.overview…` constants allow, and creates no store.
+    /// - Parameter records: the number of a container's records that are counted.
+    package func overview(records: Int = Limits.overviewRecords) async throws(ServiceError) -> ServiceOverview {
         do {
             let ids = try await stores.known().sorted {
                 ($0.container, $0.environment) < ($1.container, $1.environment)
@@ -12,7 +13,7 @@ extension NephosService {
             var containers: [ServiceOverview.Container] = []
             for id in ids.prefix(Limits.overviewContainers) {
                 let container = try await stores.usingExisting(id) { store in
-                    try await store?.engine.read { try Self.overview(id, $0) }
+                    try await store?.engine.read { try Self.overview(id, records, $0) }
                 }
                 if let container { containers.append(container) }
             }
@@ -22,55 +23,79 @@ extension NephosService {
         }
     }
 
-    private static func overview(_ id: StoreID, _ reader: StorageReader) throws -> ServiceOverview.Container {
+    private static func overview(
+        _ id: StoreID, _ records: Int, _ reader: StorageReader
+    ) throws -> ServiceOverview.Container {
         var container = ServiceOverview.Container(container: id.container, environment: id.environment)
         let zones = try reader.zones(after: 0, limit: Limits.overviewZones)
-        container.isComplete = zones.count < Limits.overviewZones
-        var types: [String: CountedType] = [:]
-        var owners: Set<OwnerID> = []
-        var left = Limits.overviewRecords
-        for zone in zones where !zone.isDeleted {
-            container.zones += 1
-            if zone.key.owner != .everyone { owners.insert(zone.key.owner) }
-            var visited = 0
-            try reader.visitRecords(zone: zone.key, after: 0, limit: left, size: .max) { record in
-                visited += 1
-                if record.isDeleted { return }
-                types[String(decoding: record.type, as: UTF8.self), default: CountedType(newestIn: zone)]
-                    .count(record.sequence, in: zone)
-            }
-            left -= visited
-            guard left > 0 else {
-                container.isComplete = false
-                break
-            }
+        container.zones = zones.count
+        var counted = try NewestRecords(records, of: zones, reader)
+        container.isComplete = zones.count < Limits.overviewZones && counted.isComplete
+        // A type of the schema is there wherever its records are.
+        for name in try reader.recordTypes() where counted.types[name] == nil {
+            counted.types[name] = NewestRecords.OfType()
         }
+        let owners = Set(zones.map(\.key.owner)).subtracting([.everyone])
         let names = try owners.reduce(into: [OwnerID: String]()) { names, owner in
             names[owner] = try reader.liveAccount(id: owner.rawValue)?.name
         }
         container.accounts = names.values.sorted()
-        container.recordTypes = types.sorted { $0.key < $1.key }.map { name, type in
-            let owner = type.zone.key.owner
+        container.recordTypes = counted.types.sorted { $0.key < $1.key }.map { name, type in
+            let owner = type.zone?.key.owner
             return ServiceOverview.RecordType(
                 name: name, records: type.count,
-                database: (owner == .everyone ? DatabaseScope.public : .private).rawValue,
-                account: names[owner], zone: type.zone.name)
+                database: owner.map { ($0 == .everyone ? DatabaseScope.public : .private).rawValue },
+                account: owner.flatMap { names[$0] }, zone: type.zone?.name)
         }
         return container
     }
 }
 
-/// The records of a type that were counted so far.
-private struct CountedType {
-    private(set) var count = 0
-    private var newest: Int64 = 0
-    /// The zone of the record that was changed last.
-    private(set) var zone: ZoneRow
+/// The records of zones that were changed last, counted by type. The zones take turns, each with an equal part of what is
+/// left of the limits, so that a large one hides no other.
+private struct NewestRecords {
+    struct OfType {
+        private(set) var count = 0
+        private var newest: Int64 = 0
+        /// The zone of the record that was changed last; nil without a counted record.
+        private(set) var zone: ZoneRow?
 
-    init(newestIn zone: ZoneRow) { self.zone = zone }
+        mutating func note(_ sequence: Int64, in zone: ZoneRow) {
+            count += 1
+            if sequence > newest { (newest, self.zone) = (sequence, zone) }
+        }
+    }
 
-    mutating func count(_ sequence: Int64, in zone: ZoneRow) {
-        count += 1
-        if sequence > newest { (newest, self.zone) = (sequence, zone) }
+    var types: [String: OfType] = [:]
+    private(set) var isComplete = true
+
+    init(_ limit: Int, of zones: [ZoneRow], _ reader: StorageReader) throws {
+        var open = zones.map { (zone: $0, before: Int64.max) }
+        var (left, size) = (limit, Limits.overviewSize)
+        while !open.isEmpty, left > 0, size > 0 {
+            let (part, partSize) = (max(1, left / open.count), max(1, size / open.count))
+            var rest: [(zone: ZoneRow, before: Int64)] = []
+            for (zone, start) in open {
+                guard left > 0, size > 0 else {
+                    rest.append((zone, start))
+                    continue
+                }
+                var (visited, read, before) = (0, 0, start)
+                try reader.visitRecords(zone: zone.key, before: start, limit: min(part, left), size: partSize) {
+                    (visited, read, before) = (visited + 1, read + $0.fields.count, $0.sequence)
+                    if !$0.isDeleted { add(String(decoding: $0.type, as: UTF8.self), $0.sequence, zone) }
+                }
+                if visited == min(part, left) || read >= partSize { rest.append((zone, before)) }
+                (left, size) = (left - visited, size - read)
+            }
+            open = rest
+        }
+        for (zone, before) in open where isComplete {
+            try reader.visitRecords(zone: zone.key, before: before, limit: 1, size: .max) { _ in isComplete = false }
+        }
+    }
+
+    private mutating func add(_ type: String, _ sequence: Int64, _ zone: ZoneRow) {
+        types[type, default: OfType()].note(sequence, in: zone)
     }
 }

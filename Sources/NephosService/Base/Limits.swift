@@ -36,6 +36,8 @@ package enum Limits {
     static let overviewZones = 1000
     /// The maximum number of records per container that an overview reads.
     static let overviewRecords = 20_000
+    /// The number of bytes of record fields after which it reads no more.
+    static let overviewSize = 32 << 20
     /// The maximum number of records that refer to one record with `DELETE_SELF`: `CKRecord.Reference`, Apple's
     /// documentation ("This limit is 750 references, and any attempt to exceed it results in an error from the
     /// server"); CloudKit Web Services, Data Size Limits.

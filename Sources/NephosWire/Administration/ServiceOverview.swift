@@ -5,7 +5,7 @@ package struct ServiceOverview: Hashable, Sendable {
         package var name: String
         package var records: Int
         /// Where the record is that was changed last of those counted: the database, the account of a private one, and
-        /// the zone.
+        /// the zone. Nil if none was counted: a type of the schema is there without one, too.
         package var database: String?
         package var account: String?
         package var zone: String?
@@ -29,7 +29,8 @@ package struct ServiceOverview: Hashable, Sendable {
         package var zones: Int
         /// The record types and their numbers of records, ordered by name.
         package var recordTypes: [RecordType]
-        /// Whether all of the container's records and zones were counted. If not, the numbers can be too low.
+        /// Whether all of the container's records and zones were counted. If not, the numbers can be too low: those of the
+        /// records that were changed last.
         package var isComplete: Bool
 
         package init(
