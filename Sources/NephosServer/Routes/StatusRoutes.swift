@@ -5,12 +5,10 @@ import NephosWire
 /// requests, at once, one of them, or as a stream; and `/status/rights`, which of it the caller may use. They are not part
 /// of CloudKit Web Services.
 enum StatusRoutes {
-    private static let (statusPath, requestsPath) = ("/status", "/status/requests")
+    static let statusPath = "/status"
+    private static let requestsPath = "/status/requests"
     private static let (requestPath, streamPath) = ("/status/requests/show", "/status/requests/stream")
     private static let rightsPath = "/status/rights"
-
-    /// Whether a route reads the recent requests. Its own requests are not recorded.
-    static func isStatus(_ route: Route) -> Bool { route.path.hasPrefix(statusPath) }
 
     /// Whether a request's header `Last-Event-ID` is read.
     static func isStream(target: String) -> Bool { target.hasPrefix(streamPath) }

@@ -72,7 +72,8 @@ package final class Responder: Sendable {
         let target = RequestTarget(request.target)
         let route = target.flatMap { router.route($0) }
         var response: HTTPResponse
-        let (details, skipsSuccesses) = details(of: route) ?? (nil, false)
+        let recorded = route?.recorded ?? .all
+        let (details, skipsSuccesses) = details(recorded) ?? (nil, false)
         var refused: Refusal?
         var reader: String?
         let timing = RequestTiming(client: request.client, requestID: requestID)
@@ -97,11 +98,14 @@ package final class Responder: Sendable {
         let stages = timing.stages
         metrics.answered(
             route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
-        if skipsSuccesses, response.status < 400, details?.failedItems == 0 {
-            recent.skip()
+        let isSuccess = response.status < 400 && details?.failedItems == 0
+        if skipsSuccesses, isSuccess {
+            if recorded == .all { recent.skip() }
         } else if let details {
             let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
-            recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
+            if recorded == .all || !isSuccess {
+                recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
+            }
             log?(entry)
         }
         return response
@@ -109,10 +113,10 @@ package final class Responder: Sendable {
 
     /// Whether a request is recorded, or logged; nil for neither. Recording a request takes a tenth of the time of a
     /// short one, so it starts only when the status page is first viewed.
-    private func details(of route: Route?) -> (details: RequestDetails, skipsSuccesses: Bool)? {
+    private func details(_ recorded: Route.Recorded) -> (details: RequestDetails, skipsSuccesses: Bool)? {
         let now = service.environment.now()
         let isWatched = recent.isWatched(at: now)
-        guard log != nil || isWatched, route.map(StatusRoutes.isStatus) != true else { return nil }
+        guard log != nil || isWatched, recorded != .none else { return nil }
         let skipsSuccesses = isWatched && log == nil && recent.isOverrun(at: now)
         return (RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses), skipsSuccesses)
     }

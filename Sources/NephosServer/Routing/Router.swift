@@ -67,6 +67,23 @@ struct Route: Sendable {
         return ["records/", "zones/", "changes/", "subscriptions/"].contains { path.hasPrefix($0) }
     }
 
+    /// Which requests to the route are recorded.
+    enum Recorded {
+        /// All; those that fail; none, and those are not logged either.
+        case all, failures, none
+    }
+
+    /// The requests to the route that are recorded. Looks at the server, of dashboards and of monitoring, are not: a few of
+    /// them would leave the ring no room for what apps asked.
+    var recorded: Recorded {
+        if path.hasPrefix(StatusRoutes.statusPath) { return .none }
+        return switch access {
+        case .view, .viewInstallation, .viewOwnRights: .failures
+        case .open: ["/", WebFiles.path, "/health", "/ready"].contains(path) ? .failures : .all
+        case .url, .container, .change, .administer: .all
+        }
+    }
+
     func answers(_ method: HTTPMethod) -> Bool {
         methods.contains(method == .head ? .get : method)
     }

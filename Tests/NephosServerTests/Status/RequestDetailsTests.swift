@@ -58,6 +58,65 @@ import Testing
         return response.status == 200 ? try JSONDecoder().decode(Answer.self, from: Data(response.body)) : nil
     }
 
+    /// The paths of the last requests, the newest first, as `/status` has them.
+    private func last(_ responder: Responder) async throws -> [String] {
+        struct Last: Decodable {
+            struct Request: Decodable { var endpoint: String }
+            var requests: [Request]
+        }
+        let answer = await responder.respond(to: HTTPRequest(method: .get, target: "/status", host: "localhost"))
+        return try JSONDecoder().decode(Last.self, from: Data(answer.body)).requests.map(\.endpoint)
+    }
+
+    @Test func `looks at the dashboard push out no request of an app`() async throws {
+        try await withResponder { responder in
+            _ = try await last(responder)
+            let record = #"{"recordType": "Note", "fields": {}}"#
+            _ = await post(
+                responder, "records/modify", #"{"operations": [{"operationType": "create", "record": \#(record)}]}"#)
+            let refused = await post(responder, "records/query", #"{"query": {"recordType": "Erand"}}"#)
+            let place = "/nephos/1/iCloud.org.example.App/development"
+            let looks: [(HTTPMethod, String, Int)] =
+                WebFiles.files.keys.map { (.get, "/dashboard/" + $0, 200) } + [
+                    (.get, "/", 302), (.get, "/dashboard", 200), (.get, "/status/rights", 200),
+                    (.get, "/status/requests", 200), (.get, "/status/requests/show?id=none", 404),
+                    (.get, "/health", 200),
+                    (.get, "/metrics", 200), (.get, "\(place)/schema/export", 200),
+                    (.post, "\(place)/accounts/list", 200), (.post, "\(place)/records/list", 200),
+                ]
+            for _ in 0..<(RecentRequests.limit / looks.count + 1) {
+                for (method, target, status) in looks {
+                    let request = HTTPRequest(
+                        method: method, target: target, host: "localhost", body: Array(#"{"account": "mei"}"#.utf8))
+                    let answered = await responder.respond(to: request).status
+                    #expect(answered == status, "\(target)")
+                }
+            }
+            #expect(try await show(responder, refused) != nil)
+            #expect(try await last(responder) == ["records/query", "records/modify"])
+            for _ in 1..<RecentRequests.limit { _ = await post(responder, "zones/list", "{}") }
+            #expect(try await show(responder, refused) != nil)
+            _ = await post(responder, "zones/list", "{}")
+            #expect(try await show(responder, refused) == nil)
+        }
+    }
+
+    @Test func `a look that fails is recorded, and so is a change by an administrator`() async throws {
+        try await withResponder { responder in
+            _ = try await last(responder)
+            _ = await post(responder, "zones/list", "{}")
+            let place = "/nephos/1/iCloud.org.example.App/development"
+            for (target, body) in [
+                ("/records/list", #"{"account": "nobody"}"#), ("/zones/remove", #"{"account": "mei", "zones": []}"#),
+            ] {
+                _ = await responder.respond(
+                    to: HTTPRequest(
+                        method: .post, target: place + target, host: "localhost", body: Array(body.utf8)))
+            }
+            #expect(try await last(responder) == ["/nephos/zones/remove", "/nephos/records/list", "zones/list"])
+        }
+    }
+
     @Test func `a request has the error of each failed item, with its name and what helps`() async throws {
         try await withResponder { responder in
             _ = try await show(responder, "none")

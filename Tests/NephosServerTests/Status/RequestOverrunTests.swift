@@ -49,7 +49,7 @@ import Testing
             #expect(await send(responder, .post, modify, #"{"operations":[\#(record)]}"#).status == 200)
         }
         #expect(try await read(responder, after: 0).next == 0)
-        for _ in 0..<(2 * RecentRequests.limit) { _ = await send(responder, .get, "/health") }
+        for _ in 0..<(2 * RecentRequests.limit) { _ = await send(responder, .get, "/ck/2/integrity.json") }
         for _ in 0..<7 { await save() }
         await save(#","recordName":"missing","recordChangeTag":"1""#)
         _ = await send(responder, .get, "/none")

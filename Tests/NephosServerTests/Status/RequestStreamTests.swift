@@ -152,7 +152,7 @@ import Testing
     @Test func `of more requests than an event takes, failed ones are kept`() async throws {
         try await withResponder { responder in
             let (_, reader) = try await open(responder)
-            await ask(responder, ["/failed"] + Array(repeating: "/health", count: 100))
+            await ask(responder, ["/failed"] + Array(repeating: "/ck/2/integrity.json", count: 100))
             responder.streams.sendBatches()
             let event = try #require(try event(reader.last))
             #expect(event.requests.first?.endpoint == "/failed" && event.requests.first?.position == 0)
@@ -165,7 +165,7 @@ import Testing
         let now = Mutex<Int64>(1_700_000_000_000)
         try await withResponder(now: { now.withLock { $0 } }) { responder in
             let (_, reader) = try await open(responder)
-            await ask(responder, Array(repeating: "/health", count: RequestBatch.limit + 1))
+            await ask(responder, Array(repeating: "/ck/2/integrity.json", count: RequestBatch.limit + 1))
             responder.streams.sendBatches()
             reader.take()
             await ask(responder, ["/a"])
@@ -185,7 +185,7 @@ import Testing
             let list = { (name: String) in
                 "/database/1/iCloud.\(name)/development/private/zones/list?ckWebAuthToken=dev:mei"
             }
-            await ask(responder, ["/none", list("a"), list("b"), "/health"])
+            await ask(responder, ["/none", list("a"), list("b"), "/ck/2/integrity.json"])
             responder.streams.sendBatches()
             #expect(try event(failed.last)?.requests.map(\.endpoint) == ["/none"])
             #expect(try event(ofOne.last)?.requests.map(\.position) == [1])
