@@ -95,7 +95,8 @@ function valueList(value, pages, isAll, signal, go) {
 
 export async function content({ record: text, all: isAll }, signal, go) {
   if (!text) return [findForm(go)];
-  const places = await Promise.all((await knownContainers(signal)).map((one) => searched(one, signal)));
+  const known = await knownContainers(signal);
+  const places = await Promise.all(known.map((one) => searched(one, signal)));
   if (!places.length) return [findForm(go, text), ...nothing("records", go)];
   const found = (await Promise.all(places.map((place) => named(place, text, signal)))).flat();
   if (found.length === 1) return go(address(found[0].target), { replaces: true });
@@ -103,5 +104,6 @@ export async function content({ record: text, all: isAll }, signal, go) {
   const pages = await Promise.all(places.map((place) => valued(place, text, undefined, signal)));
   const only = pages.flatMap((page) => page.found);
   if (only.length === 1 && !isAll) return openOnly(text, only[0], pages.every((page) => !page.marker), go);
-  return [findForm(go, text), valueList(text, pages, isAll, signal, go)];
+  return [findForm(go, text), valueList(text, pages, isAll, signal, go), known.isComplete === false ? h("p", {}, "There are more containers: only "
+    + known.length + " were looked at. ", link({ view: "records" }, "Records of one of the others")) : ""];
 }

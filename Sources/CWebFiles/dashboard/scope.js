@@ -14,10 +14,11 @@ const ofOnePage = ["marker", "page", "columns", "sort", "order",
 
 const environments = ["development", "production"];
 
-/** The containers that the caller may list; with roles of single containers, those, whatever is in them. */
+/** The containers that the caller may list, with `isComplete`; with roles of single containers, those, whatever is in them. */
 export async function knownContainers(signal) {
   try {
-    return (await status(signal)).containers;
+    const { containers, isComplete } = await status(signal);
+    return Object.assign([...containers], { isComplete });
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 403) throw error;
     const { containers } = await rights("", signal);
