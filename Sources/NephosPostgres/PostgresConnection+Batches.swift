@@ -78,6 +78,7 @@ extension PostgresConnection {
     private func note(_ failure: PostgresError, while action: String) -> StorageError {
         // A retry finds the row that the other write inserted.
         if failure.isConflict || failure.isRace && findsTakenKeysLater { retryReason = .conflict }
+        if failure.isLockTimeout && isWriting { retryReason = .lock }
         if failure.isDeadlock { waits?.noteDeadlock() }
         if failure.needsPreparation {
             retryReason = .preparation

@@ -48,6 +48,21 @@ extension PostgresConnection {
         return queries
     }
 
+    /// Ends the sessions of this role that hold lines and whose server stopped amid a statement: PostgreSQL waits for the
+    /// rest without a limit, as the time-out for idle transactions counts between statements alone.
+    /// - Returns: how many there were.
+    func endStoppedWrites() throws -> Int {
+        let count = try ask(
+            """
+            SELECT count(pg_terminate_backend(session.pid))::text FROM pg_stat_activity AS session
+            WHERE datname = current_database() AND usename = current_user AND state = 'active' AND wait_event = 'ClientRead'
+                AND state_change < clock_timestamp() - interval '\(idleMilliseconds) milliseconds'
+                AND EXISTS (
+                    SELECT FROM pg_locks AS held WHERE held.pid = session.pid AND locktype = 'advisory' AND granted)
+            """)
+        return count.first?.first.flatMap { Int($0) } ?? 0
+    }
+
     /// The key of an owner's advisory lock. It includes the schema, as a database may have several.
     private func lineKey(of owner: OwnerID) -> Int64 {
         store.key(owner.rawValue) ^ Int64(lockPrefix) << 31

@@ -15,6 +15,8 @@ final class PostgresConnection: SQLConnection, StatementRunner {
     enum RetryReason: Hashable {
         /// It conflicts with another write.
         case conflict
+        /// It waited long for a lock, whose holder may have stopped.
+        case lock
         /// A prepared statement is gone.
         case preparation
         /// It needs the store's lock alone.

@@ -194,6 +194,7 @@ package final class PostgresEngine: StorageEngine {
         try connection.use(store)
         var lines = lines
         var attempt = 1
+        let lockDeadline = MonotonicTime.now + Int64(options.lockMilliseconds) * 1_000_000
         while true {
             connection.begin(
                 lines: lines, wantsVersions: attempt > 1 && connection.retryReason == .versions,
@@ -206,7 +207,9 @@ package final class PostgresEngine: StorageEngine {
                 // A stale cache may be the cause.
                 if connection.retryReason == nil { try? connection.checkVersions() }
                 connection.rollback()
-                guard let reason = connection.retryReason, attempt < attempts, !connection.isBroken else { throw error }
+                guard let reason = connection.retryReason, attempt < attempts, !connection.isBroken,
+                    reason != .lock || MonotonicTime.now.nanoseconds < lockDeadline.nanoseconds
+                else { throw error }
                 try prepareRetry(for: reason, on: connection, &lines, attempt)
             }
             attempt += 1
@@ -222,6 +225,10 @@ package final class PostgresEngine: StorageEngine {
         case .line(let owner): lines?.owners.insert(owner)
         case .alone: lines?.isAlone = true
         case .lineage: try connection.noteLineage()
+        case .lock:
+            if try connection.endStoppedWrites() > 0 {
+                options.log("a server stopped amid a write: its transaction was ended, as others waited for it")
+            }
         case .settling(let owners): try connection.settle(owners)
         case .conflict: NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
         case .preparation, .versions: break

@@ -43,6 +43,8 @@ struct PostgresError: Error {
 
     var isDeadlock: Bool { state == "40P01" }
 
+    var isLockTimeout: Bool { state == "55P03" }
+
     /// Whether what the connection has prepared is not there any more, or of tables that changed.
     var needsPreparation: Bool { state == "0A000" || state == "26000" }
 

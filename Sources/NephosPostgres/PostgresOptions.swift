@@ -14,7 +14,7 @@ package struct PostgresOptions: Sendable {
     package var statementMilliseconds: Int
     package var lockMilliseconds: Int
     /// How long a write may keep its owners' lines without sending a statement, in milliseconds: a server that stops while
-    /// it has a line costs the owner no more.
+    /// it has a line costs the owner no more. One that stops amid a statement is ended by who waits for the line.
     package var idleMilliseconds = 3000
     /// After how long without a signal a server looks for what another left, in milliseconds.
     package var lookMilliseconds = 5000
@@ -48,6 +48,13 @@ package struct PostgresOptions: Sendable {
         self.acceptsUnsafeServer = acceptsUnsafeServer
         self.prefix = prefix
         self.log = log
+    }
+
+    /// Of connections that write: who waits longer for a lock than its holder may be idle looks whether the holder stopped.
+    var forWrites: PostgresOptions {
+        var options = self
+        options.lockMilliseconds = min(lockMilliseconds, idleMilliseconds)
+        return options
     }
 
     /// Of connections that read for many callers at once: what takes longer is read again by an ordinary read.

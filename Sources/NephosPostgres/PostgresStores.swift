@@ -51,7 +51,7 @@ package final class PostgresStores: StoreProvider {
         let meter = WaitMeter()
         self.meter = meter
         pool = PostgresPool(options, losses: losses, meter: meter) {
-            try PostgresConnection(address, options, damage: damage, meter: meter)
+            try PostgresConnection(address, options.forWrites, damage: damage, meter: meter)
         }
         lookups = LookupPipeline(batches: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)) / 4), losses: losses) {
             try PostgresConnection(address, options.forLookups, damage: damage)

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import NephosPostgresTesting
 import NephosStorage
+import NephosTesting
 import NephosThreads
 import Synchronization
 import Testing
@@ -284,6 +285,60 @@ import Testing
         #expect(try await other.read { try $0.zone(zone)?.clientChangeToken } == "other late")
         for engine in [stopped, other] { await engine.close() }
         for stores in [stores, others] { stores.close() }
+    }
+
+    /// Returns a proxy before the tests' cluster, and the address that leads through it.
+    private func proxy(in place: String) throws -> (CuttingProxy, PostgresAddress) {
+        // The address of the tests' cluster names the directory of its socket.
+        let text = try TestCluster.text.get()
+        let directory = try #require(
+            text.split(separator: " ").first { $0.hasPrefix("host=") }?.dropFirst("host=".count))
+        let proxy = try CuttingProxy(
+            to: .socket(path: "\(directory)/.s.PGSQL.5432"), listensOn: "\(place)/.s.PGSQL.5432")
+        return (proxy, try PostgresAddress(text.replacing("host=\(directory)", with: "host=\(place)")))
+    }
+
+    @Test func `a server that stops amid a statement with a line held is ended by who waits for the line`() async throws {
+        let place = "\(FileManager.default.temporaryDirectory.path)/nephos-\(UInt32.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        let (proxy, address) = try proxy(in: place)
+        var options = TestCluster.options(connections: 2)
+        (options.idleMilliseconds, options.lockMilliseconds) = (300, 60_000)
+        let stores = try PostgresStores(address, options: options)
+        let others = try PostgresStores(try TestCluster.address.get(), options: options)
+        let id = TestCluster.newStore()
+        let (stopped, other) = (try stores.open(id), try others.open(id))
+        let zone = try await other.write(of: [.everyone]) {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        // What a batch has beyond 64 KB does not arrive.
+        let isStalled = Mutex(false)
+        proxy.decide { bytes in
+            guard bytes.count > 32_768 else { return .passes }
+            let isFirst = isStalled.withLock { isStalled in
+                defer { isStalled = true }
+                return !isStalled
+            }
+            if isFirst { proxy.stall(true) }
+            return .passes
+        }
+        async let late: Void = stopped.write(of: [.everyone]) { transaction in
+            transaction.mayRepeat()
+            let token = try transaction.zone(zone)?.clientChangeToken ?? ""
+            for _ in 0..<10 {
+                try transaction.setClientChangeToken(token + String(repeating: "l", count: 100_000), zone: zone)
+            }
+        }
+        await eventually { isStalled.withLock(\.self) }
+        try await other.write(of: [.everyone]) { try $0.setClientChangeToken("other ", zone: zone) }
+        proxy.stall(false)
+        // Its session was ended, so it runs again, behind the other.
+        try await late
+        #expect(try await other.read { try $0.zone(zone)?.clientChangeToken?.hasPrefix("other l") } == true)
+        for engine in [stopped, other] { await engine.close() }
+        for stores in [stores, others] { stores.close() }
+        proxy.close()
     }
 
     @Test func `sessions that connections share are refused in words`() throws {

@@ -374,7 +374,7 @@ extension SyncFetch.ZoneBatch {
 
 extension CKSyncEngine.State.Content {
     /// Discards the change token of the zone and all state that depends on it.
-    fileprivate mutating func forgetPosition(in zoneID: CKRecordZone.ID) {
+    mutating func forgetPosition(in zoneID: CKRecordZone.ID) {
         zoneTokens[zoneID] = nil
         sentSince[zoneID] = nil
         unreadRecordIDs[zoneID] = nil

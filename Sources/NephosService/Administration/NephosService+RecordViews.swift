@@ -24,10 +24,13 @@ extension NephosService {
         return try await browse(request.place, context, ifUnused: unused) { store, caller, zone, reader in
             var request = request
             if let type = request.recordType, !request.filterBy.isEmpty {
-                let schema = try store.schemas.schema(asOf: store.schemas.now, reader)
-                request.filterBy = try QueryValidation(
-                    schema: schema, caller: caller, container: context.container, bounds: bounds, needsIndexes: false
-                ).fitted(request.filterBy, of: type)
+                let filters = request.filterBy
+                request.filterBy = try store.schemas.deciding(asOf: store.schemas.now, reader) {
+                    schema throws(ServiceError) in
+                    try QueryValidation(
+                        schema: schema, caller: caller, container: context.container, bounds: bounds, needsIndexes: false
+                    ).fitted(filters, of: type)
+                }
             }
             var list = RecordList(request, limit: limit, zone: zone, caller: caller, accounts: store.accounts, reader)
             return try list.run()

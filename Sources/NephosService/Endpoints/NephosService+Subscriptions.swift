@@ -31,8 +31,7 @@ extension NephosService {
                 request, caller: caller, container: context.container, environment: self.environment,
                 configuration: self.configuration, watched: store.watched)
             return try await store.write(by: caller) { transaction in
-                let schema = try store.schemas.schema(asOf: store.schemas.now, transaction)
-                return try modify.apply(schema: schema, in: transaction)
+                try modify.apply(store.schemas, in: transaction)
             }
         }
     }

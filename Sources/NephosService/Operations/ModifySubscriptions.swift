@@ -29,13 +29,13 @@ struct ModifySubscriptions {
         }
     }
 
-    func apply(schema: Schema, in transaction: StorageTransaction) throws -> SubscriptionsResponse {
+    func apply(_ schemas: SchemaCatalog, in transaction: StorageTransaction) throws -> SubscriptionsResponse {
         // Read by the first save alone, because its cost is that of all subscriptions.
         var known: KnownSubscriptions?
         return SubscriptionsResponse(
             subscriptions: try request.operations.map { operation in
                 do {
-                    return try apply(operation, schema, &known, transaction)
+                    return try apply(operation, schemas, &known, transaction)
                 } catch let error as ServiceError {
                     var dictionary = error.dictionary(requestID: caller.requestID)
                     dictionary.subscriptionID = operation.subscriptionID
@@ -45,7 +45,7 @@ struct ModifySubscriptions {
     }
 
     private func apply(
-        _ operation: SubscriptionOperation, _ schema: Schema, _ known: inout KnownSubscriptions?,
+        _ operation: SubscriptionOperation, _ schemas: SchemaCatalog, _ known: inout KnownSubscriptions?,
         _ transaction: StorageTransaction
     ) throws -> SubscriptionResult {
         switch operation {
@@ -64,14 +64,14 @@ struct ModifySubscriptions {
             {
                 return .subscription(try SubscriptionRules.dictionary(row))
             }
-            return .subscription(try save(subscription, schema, &known, transaction))
+            return .subscription(try save(subscription, schemas, &known, transaction))
         case .update(let subscription):
-            return .subscription(try save(subscription, schema, &known, transaction))
+            return .subscription(try save(subscription, schemas, &known, transaction))
         }
     }
 
     private func save(
-        _ subscription: SubscriptionDictionary, _ schema: Schema, _ others: inout KnownSubscriptions?,
+        _ subscription: SubscriptionDictionary, _ schemas: SchemaCatalog, _ others: inout KnownSubscriptions?,
         _ transaction: StorageTransaction
     ) throws -> SubscriptionDictionary {
         try SubscriptionRules.check(subscription, scope: caller.scope)
@@ -81,8 +81,10 @@ struct ModifySubscriptions {
         let owner = caller.subscriptionOwner(account)
         let zone = try zone(of: &subscription, transaction)
         if let query = subscription.query {
-            try RecordPermissions(caller.scope, account: account, schema).checkMaySubscribe(to: query.recordType)
-            subscription.query = try fitted(query, schema)
+            subscription.query = try schemas.deciding(asOf: schemas.now, transaction) { schema throws(ServiceError) in
+                try RecordPermissions(caller.scope, account: account, schema).checkMaySubscribe(to: query.recordType)
+                return try fitted(query, schema)
+            }
         }
         let row = SubscriptionRow(
             owner: owner, account: account.id, id: id, recordType: matchedType(of: subscription), zone: zone,
@@ -135,7 +137,7 @@ struct ModifySubscriptions {
     }
 
     /// The query with its values converted to the fields' types. A query that could not run is refused.
-    private func fitted(_ query: Query, _ schema: Schema) throws -> Query {
+    private func fitted(_ query: Query, _ schema: Schema) throws(ServiceError) -> Query {
         try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
             .fitted(query)
     }

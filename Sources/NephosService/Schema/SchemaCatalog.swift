@@ -12,4 +12,20 @@ extension VersionedCache<Schema> {
     func schema(asOf moment: Moment, _ reader: StorageReader) throws -> Schema {
         try content(asOf: moment, reader) { try Schema(reader) }
     }
+
+    /// Returns what `decide` makes of the cached schema, or of the stored one where the cached one refuses: it may lack a
+    /// type or field that exists by now.
+    func deciding<T>(
+        asOf moment: Moment, _ reader: StorageReader, _ decide: (Schema) throws(ServiceError) -> T
+    ) throws -> T {
+        let known = try schema(asOf: moment, reader)
+        do throws(ServiceError) {
+            return try decide(known)
+        } catch {
+            let schema = try Schema(reader)
+            let value = try decide(schema)
+            remember(schema, at: try reader.version(of: .catalog), asOf: moment)
+            return value
+        }
+    }
 }

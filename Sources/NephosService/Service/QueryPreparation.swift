@@ -69,22 +69,12 @@ struct QueryPreparation {
     }
 
     private func validated() throws -> ValidQuery {
-        func validate(_ schema: Schema) throws(ServiceError) -> ValidQuery {
+        try store.schemas.deciding(asOf: moments.schema, reader) { schema throws(ServiceError) in
             var query = try QueryValidation(schema: schema, caller: caller, container: container, bounds: bounds)
                 .validate(request.query)
             // No order changes a count.
             if request.wantsCount { query.sort = [] }
             return try RecordPermissions(caller, schema).restrict(query)
-        }
-        let known = try store.schemas.schema(asOf: moments.schema, reader)
-        do throws(ServiceError) {
-            return try validate(known)
-        } catch {
-            // The cached schema may be stale: a type or field that it lacks may exist by now.
-            let schema = try Schema(reader)
-            let query = try validate(schema)
-            store.schemas.remember(schema, at: try reader.version(of: .catalog), asOf: moments.schema)
-            return query
         }
     }
 

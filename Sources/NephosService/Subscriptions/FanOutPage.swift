@@ -45,7 +45,7 @@ struct FanOutReader {
     let environment: ServiceEnvironment
     let accounts: Accounts
     let outlets: NotificationOutlets
-    let schema: Schema
+    private var schema: Schema
     let reader: StorageReader
     private var page: FanOutPage
     private var known: [Int64: AccountRow] = [:]
@@ -241,8 +241,10 @@ struct FanOutReader {
     }
 
     /// A record in the form that conditions evaluate.
-    private func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> QueryableRow {
-        QueryableRow(
+    private mutating func record(_ row: RecordRow, _ zoneID: ZoneIDDictionary) throws -> QueryableRow {
+        // The cached schema may lack a type that another server has made since.
+        if schema.recordType(row.type) == nil { schema = try Schema(reader) }
+        return QueryableRow(
             row, zoneID: zoneID,
             searchableFields: schema.recordType(row.type)?.searchableFields ?? [],
             creator: try accounts.userRecordName(id: row.createdBy, reader),

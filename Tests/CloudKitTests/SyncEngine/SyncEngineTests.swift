@@ -101,6 +101,23 @@ import Testing
         #expect(two.log == ["will fetch manual", "zones [\"-Z\"]", "did fetch"] && two.texts.isEmpty)
     }
 
+    @Test func `a zone that an engine deletes and saves anew has no token of the former one`() async throws {
+        let one = device()
+        addZone(one)
+        one.edit(id("a"), "1")
+        try await one.engine.sendChanges()
+        try await one.engine.fetchChanges()
+        one.deleteZone(zoneID)
+        try await one.engine.sendChanges()
+        addZone(one)
+        one.edit(id("b"), "2")
+        try await one.engine.sendChanges()
+        one.clearLog()
+        try await one.engine.fetchChanges()
+        #expect(!one.log.contains { $0.contains("changeTokenExpired") }, "\(one.log)")
+        #expect(one.texts == ["b": "2"])
+    }
+
     @Test func `a thousand changes are sent in batches within the request limit`() async throws {
         let one = device()
         addZone(one)

@@ -1,3 +1,4 @@
+import NephosStorage
 import NephosWire
 import Testing
 
@@ -31,6 +32,23 @@ struct SubscriptionTests {
         #expect(deleted[0] == .deleted(subscriptionID: "S"))
         #expect(deleted[1].error?.clientErrorCode == ServiceError.ClientCode.unknownItem.rawValue)
         #expect(try await database.subscriptionIDs() == ["D"])
+    }
+
+    @Test func `a type that another server has made since is found`() async throws {
+        let database = try await database()
+        _ = try await database.save(.query("S"))
+        let store = try #require(cloud.service.openStores.first)
+        try await store.engine.write { transaction in
+            var additions = SchemaAdditions(maker: nil)
+            additions.recordTypes.append("Memo")
+            try additions.apply(in: transaction)
+        }
+        var memos = SubscriptionDictionary.query("M")
+        memos.query?.recordType = "Memo"
+        #expect(try await database.save(memos).subscription?.query?.recordType == "Memo")
+        memos.query?.recordType = "Nothing"
+        memos.subscriptionID = "N"
+        #expect(try await database.save(memos).error?.reason.contains("Nothing") == true)
     }
 
     @Test func `creating an existing ID returns the existing subscription, and an update replaces it`() async throws {
