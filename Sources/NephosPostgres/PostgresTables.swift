@@ -27,6 +27,9 @@ enum PostgresTables {
         return [Migration(script: script, indexes: first.flatMap(\.indexes))] + shared.dropFirst(sharedInFirst)
     }
 
+    /// Tables of which several indexes begin with an owner and a zone.
+    static let ofZones = ["record", "reference", "index_entry", "shared_record"]
+
     /// Tables with rows of every store that have neither an owner nor an account in their key.
     static let withStoreNumber = [
         "store_secret", "lost_sequences", "record_type", "schema_field", "index_definition", "share_participant",

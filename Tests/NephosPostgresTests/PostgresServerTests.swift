@@ -298,7 +298,8 @@ import Testing
         return (proxy, try PostgresAddress(text.replacing("host=\(directory)", with: "host=\(place)")))
     }
 
-    @Test func `a server that stops amid a statement with a line held is ended by who waits for the line`() async throws {
+    @Test func `a server that stops amid a statement with a line held is ended by who waits for the line`() async throws
+    {
         let place = "\(FileManager.default.temporaryDirectory.path)/nephos-\(UInt32.random(in: .min ... .max))"
         try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: place) }

@@ -28,7 +28,8 @@ extension NephosService {
                 request.filterBy = try store.schemas.deciding(asOf: store.schemas.now, reader) {
                     schema throws(ServiceError) in
                     try QueryValidation(
-                        schema: schema, caller: caller, container: context.container, bounds: bounds, needsIndexes: false
+                        schema: schema, caller: caller, container: context.container, bounds: bounds,
+                        needsIndexes: false
                     ).fitted(filters, of: type)
                 }
             }
