@@ -341,6 +341,8 @@ package enum Limits {
     /// The maximum number of bytes of a participant's identifier in a signed list, and of the list.
     static let participantIDLength = 255
     static let participantListSize = 64 << 10
+    /// The number of former participants of a share from which on the service chooses all identifiers of participants.
+    static let formerParticipants = 500
     /// The maximum number of keys per record.
     static let keysPerRecord = 64
     /// The maximum number of versions per zone key.

@@ -159,7 +159,8 @@ struct KeyWriter {
     // MARK: Who takes part
 
     /// Returns the signed list of participants; nil if another device signed the next one first, or if the share has
-    /// changed since. The list names only participants of now, whose identifiers the service made or took with a list.
+    /// changed since. The list names only participants of now, whose identifiers the service made, or took with a list or
+    /// before the share had a key.
     private func check(
         _ bytes: [UInt8], _ request: PutGroupKeyRequest, _ standing: KeyStanding
     ) throws -> SignedParticipants? {

@@ -39,6 +39,7 @@ enum ShareMembers {
         ended.endedTime = max(1, now)
         try transaction.put(ended)
         try GroupState.note(share, endsAccess: true, in: transaction)
+        try FormerParticipants.note(try transaction.participants(share: share.id), of: share, in: transaction)
         for account in try transaction.members(share: share.id) {
             try end(account: account, share, at: sequence, changes, in: transaction)
         }

@@ -107,6 +107,17 @@ enum StoredGroupKeys {
     }
 }
 
+extension FormerParticipants {
+    /// Notes participants that leave a share. A share with a key needs no note, because a client's choice of identifiers
+    /// counts there only if it is signed.
+    static func note(
+        _ rows: [ShareParticipantRow], of share: ShareRow, in transaction: StorageTransaction
+    ) throws {
+        if try rows.isEmpty || StoredGroupKeys.hasKey(share, transaction) { return }
+        try note(rows, of: StoredGroupKeys.group(of: share), share.zone, in: transaction)
+    }
+}
+
 /// The role of an account in a key group.
 enum KeyStanding: Equatable {
     case owner, administrator, participant

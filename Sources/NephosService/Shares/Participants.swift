@@ -4,7 +4,8 @@ import NephosWire
 
 /// Decides how a save changes a share's participants. The client's list is a request, which is compared with the stored
 /// rows. The list can invite and remove participants, and change permissions and the roles of private users.
-/// Acceptance, the owner and dates can only be changed by the service, and identifiers only with a signed list.
+/// Acceptance, the owner and dates can only be changed by the service. A client chooses the identifier of a participant
+/// that it adds, and changes one only with a signed list.
 struct Participants {
     /// The caller that edits the share: the owner, or an administrator with this row.
     enum Editor {
@@ -48,6 +49,9 @@ struct Participants {
     let makeGUID: () -> String
     /// The list of participants that the save signs. Its identifiers become those of the participants that it names.
     var signed: SignedParticipants?
+    /// The former participants of the share; nil if a client's choice of identifiers counts only with a signed list, as
+    /// in a share with a key.
+    var former: FormerParticipants?
 
     /// The change of the share that a request makes.
     /// - Parameters:
@@ -80,18 +84,20 @@ struct Participants {
         _ wishes: [Wish], to rows: inout [ShareParticipantRow], _ change: inout Change
     ) throws(ServiceError) {
         var named: Set<String> = []
-        var invited = 0
+        // An identifier that the list repeats stands for the first participant that it adds, and for no other.
+        var added: Set<String> = []
         for wish in wishes {
             if wish.dictionary.role == .owner || wish.account?.id == owner { continue }
-            var index = rows.firstIndex { $0.isParticipant && wish.means($0) }
+            var index = rows.firstIndex { $0.isParticipant && wish.means($0, byID: !added.contains($0.id)) }
             if let row = index.map({ rows[$0] }), wish.invites(row), change.share.openPermission == .none {
                 remove(row, &rows, &change)
                 index = nil
             }
             guard let index else {
-                invited += 1
-                if invited > Limits.shareParticipants { throw .tooManyParticipants }
-                named.insert(try invite(wish, &rows, &change))
+                if added.count >= Limits.shareParticipants { throw .tooManyParticipants }
+                let id = try invite(wish, &rows, &change)
+                added.insert(id)
+                named.insert(id)
                 continue
             }
             let updated = try update(rows[index], wish, others: rows)
@@ -108,10 +114,19 @@ struct Participants {
     }
 
     /// Returns the identifier of a participant in the signed list, unless another row has it; nil without such a list.
-    /// No other request chooses an identifier, so none gives a signed one to another account.
+    /// In a share with a key no other request chooses an identifier, so none gives a signed one to another account.
     private func signedID(of wish: Wish, _ rows: [ShareParticipantRow]) -> String? {
         guard let id = wish.dictionary.participantID, signed?.list.participants.contains(id) == true,
             !rows.contains(where: { $0.id == id })
+        else { return nil }
+        return id
+    }
+
+    /// Returns the identifier that a client chose for a participant that it adds, unless another participant has it, or
+    /// had it before; nil without such a choice.
+    private func chosenID(of wish: Wish, _ rows: [ShareParticipantRow]) -> String? {
+        guard let id = wish.dictionary.participantID, former?.admits(id) == true,
+            !(self.rows + rows).contains(where: { $0.id == id })
         else { return nil }
         return id
     }
@@ -152,8 +167,8 @@ struct Participants {
         }
         let permission = wanted.permission ?? .readOnly
         var row = ShareParticipantRow(
-            share: share.id, id: signedID(of: wish, rows) ?? makeID(), account: wish.account?.id ?? 0,
-            address: wish.address,
+            share: share.id, id: signedID(of: wish, rows) ?? chosenID(of: wish, rows) ?? makeID(),
+            account: wish.account?.id ?? 0, address: wish.address,
             role: (wanted.role == .administrator ? ParticipantRole.administrator : .privateUser).number,
             permission: (permission == .unknown ? .readOnly : permission).number,
             status: AcceptanceStatus.pending.number, addedAt: now + Int64(change.written.count),
@@ -243,8 +258,9 @@ extension Participants.Wish {
     }
 
     /// Whether a row belongs to the listed participant.
-    func means(_ row: ShareParticipantRow) -> Bool {
-        if let id = dictionary.participantID, id == row.id { return true }
+    /// - Parameter byID: whether the row's identifier tells that it does.
+    func means(_ row: ShareParticipantRow, byID: Bool = true) -> Bool {
+        if byID, let id = dictionary.participantID, id == row.id { return true }
         if let account { return row.isOf(account) }
         return !address.isEmpty && row.address == address
     }

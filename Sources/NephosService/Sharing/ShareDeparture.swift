@@ -24,6 +24,7 @@ struct ShareDeparture {
                 continue
             }
             let sequence = try ShareMembers.touch(record, merge, indexes, changes, sharedChanges, in: transaction)
+            try FormerParticipants.note([row], of: share, in: transaction)
             try ShareMembers.remove(row, from: share, at: sequence, sharedChanges, in: transaction)
             try GroupState.note(share, endsAccess: row.isParticipant, in: transaction)
             try OpenInvitations.close(share, in: transaction)

@@ -165,10 +165,17 @@ struct ShareEdits {
     private func change(
         _ share: ShareRow, _ rows: [ShareParticipantRow], _ request: ShareToModify, _ editor: Participants.Editor
     ) throws -> Participants.Change {
-        let participants = Participants(
+        var participants = Participants(
             share: share, rows: rows, editor: editor, now: batch.merge.now, owner: shares.zone.owner.rawValue,
             makeID: batch.environment.makeUUID, makeGUID: batch.makeShortGUID,
             signed: try batch.signedParticipants(request.signedParticipants, of: share))
+        let known = Set(rows.map(\.id))
+        if request.participants?.contains(where: { $0.participantID.map { !known.contains($0) } ?? false }) == true,
+            try !StoredGroupKeys.hasKey(share, reader)
+        {
+            participants.former = try FormerParticipants.read(
+                StoredGroupKeys.group(of: share), shares.zone, reader)
+        }
         func wishes(_ identities: [UserIdentityDictionary]?) throws -> [Participants.Wish]? {
             try identities?.map { try wish(ParticipantDictionary(userIdentity: $0)) }
         }

@@ -59,6 +59,7 @@ extension SharePlan {
         }
         for leave in left {
             let sequence = try ShareMembers.touch(leave.record, batch, in: transaction)
+            try FormerParticipants.note([leave.row], of: leave.share, in: transaction)
             try ShareMembers.remove(leave.row, from: leave.share, at: sequence, batch.sharedChanges, in: transaction)
             try GroupState.note(leave.share, endsAccess: true, in: transaction)
             try OpenInvitations.close(leave.share, in: transaction)
@@ -99,6 +100,7 @@ extension SharePlan {
             try GroupState.note(change.share, endsAccess: endsAccess, in: transaction)
         }
         changes.note(share: change.share.id)
+        try FormerParticipants.note(change.removed, of: change.share, in: transaction)
         for row in change.removed {
             try ShareMembers.remove(row, from: change.share, at: sequence, changes, in: transaction)
         }

@@ -31,6 +31,8 @@ package struct KeyRow: Hashable, Sendable {
         /// Marks a participant of a share, which is the subject, that no device has signed since a caller without keys
         /// gave it access. The ID is the participant's; the empty ID stands for all accounts that have the share's URL.
         case unsignedParticipant = 14
+        /// The identifiers of former participants of a share, which is the subject.
+        case formerParticipants = 15
     }
 
     /// The zone. For an account's keys it is the account's owner and the zone ID 0.

@@ -150,6 +150,7 @@ import Testing
         let again = try await fetched(share, cloud.container("mei").privateCloudDatabase, Cloud.zoneID)
         let known = again.participants.compactMap { again.oneTimeURL(for: $0.participantID) }
         #expect(Set(known) == Set(urls), "all the owner's devices see the same URLs")
+        #expect(once.map { again.oneTimeURL(for: $0.participantID) } == urls)
 
         let joined = try await guest.join(urls[0])
         #expect(joined.url == share.url, "who takes part sees the share's URL")

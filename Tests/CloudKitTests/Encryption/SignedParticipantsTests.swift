@@ -309,6 +309,20 @@ import Testing
         #expect(try await outcome(story.eve, "milk") == .zoneBusy)
     }
 
+    @Test func `in a share with a key nobody chooses an identifier without a signature`() async throws {
+        let story = try await Story()
+        defer { story.cloud.removeKeys() }
+        let share = try await story.cloud.share(
+            try await story.cloud.makeList(story.owner), of: story.owner, with: "ana@localhost")
+        var other = eve()
+        other.participantID = UUID().uuidString
+        let wishes = participants(of: share, adding: nil) + [other]
+        try expectSaved(try await story.steal(share.recordID.recordName, ShareToModify(participants: wishes)))
+        let seen = try await story.share(share.recordID.recordName)
+        #expect(seen.participants.count == 3)
+        #expect(!seen.participants.contains { $0.participantID == other.participantID })
+    }
+
     @Test func `a share that is closed and opened again without keys hands none over`() async throws {
         let story = try await Story()
         defer { story.cloud.removeKeys() }

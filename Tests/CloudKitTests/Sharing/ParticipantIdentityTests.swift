@@ -1,0 +1,71 @@
+import CloudKit
+import Foundation
+import Testing
+
+/// The participants that an app adds to a share, and how it finds them again after saves, fetches and in archives.
+@Suite struct ParticipantIdentityTests {
+    private func current(_ share: CKShare, _ database: CKDatabase) async throws -> CKShare {
+        try #require(try await database.record(for: share.recordID) as? CKShare)
+    }
+
+    @Test(arguments: Transport.allCases)
+    func `a participant keeps its identifier in saves and fetches, so the app revokes its one-time URL`(
+        transport: Transport
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let tom = cloud.container("tom")
+            _ = try await cloud.container("bob").userRecordID()
+            let list = try await SharedList(cloud.container("alice"))
+            let database = list.owner.privateCloudDatabase
+            let share = CKShare(rootRecord: list.root)
+            let once = CKShare.Participant.oneTimeURLParticipant()
+            let bob = try await list.owner.shareParticipant(forEmailAddress: "bob@localhost")
+            for participant in [once, bob] { share.addParticipant(participant) }
+            try await database.saveAll([list.root, share])
+            let url = try #require(share.oneTimeURL(for: once.participantID))
+            share[CKShare.SystemFieldKey.title] = "Ours"
+            try await database.saveAll([share])
+            for seen in [share, try await current(share, database)] {
+                #expect(seen.participants.count == 3)
+                #expect(seen.participants.contains { $0.participantID == once.participantID })
+                #expect(seen.participants.contains { $0.participantID == bob.participantID })
+                #expect(seen.participants.contains(once))
+                #expect(seen.oneTimeURL(for: once.participantID) == url)
+            }
+            #expect(try await tom.shareMetadata(for: url).participantStatus == .pending)
+            let fetched = try await current(share, database)
+            fetched.removeParticipant(once)
+            try await database.saveAll([fetched])
+            #expect(fetched.participants.count == 2)
+            #expect(fetched.oneTimeURL(for: once.participantID) == nil)
+            await #expect(codeOf { _ = try await tom.shareMetadata(for: url) } == .unknownItem)
+        }
+    }
+
+    @Test func `a save of one of two devices that add participants at once is a conflict, and loses none`()
+        async throws
+    {
+        try await Cloud.with(.inProcess) { cloud in
+            let list = try await SharedList(cloud.container("alice"))
+            let share = try await list.share()
+            let databases = [list.owner.privateCloudDatabase, cloud.container("alice").privateCloudDatabase]
+            let once = [CKShare.Participant.oneTimeURLParticipant(), .oneTimeURLParticipant()]
+            let bob = try await list.owner.shareParticipant(forEmailAddress: "bob@localhost")
+            let again = try await list.owner.shareParticipant(forEmailAddress: "bob@localhost")
+            let seen = [try await current(share, databases[0]), try await current(share, databases[1])]
+            for (share, added) in zip(seen, [[once[0], bob], [once[1], again]]) {
+                for participant in added { share.addParticipant(participant) }
+            }
+            try await databases[0].saveAll([seen[0]])
+            await #expect(databases[1].codeOfSaving(seen[1]) == .serverRecordChanged)
+            let merged = try await current(share, databases[1])
+            for participant in [once[1], again] { merged.addParticipant(participant) }
+            try await databases[1].saveAll([merged])
+            let ids = Set(merged.participants.map(\.participantID))
+            #expect(ids.isSuperset(of: [once[0].participantID, once[1].participantID, bob.participantID]))
+            #expect(merged.participants.count == 4 && merged.participants.contains(again))
+            let urls = once.compactMap { merged.oneTimeURL(for: $0.participantID) }
+            #expect(Set(urls).count == 2)
+        }
+    }
+}
