@@ -46,6 +46,14 @@ enum ArchiveKey {
     static let rootRecordID = "RootRecordID"
     /// A key that is not known to occur in Apple's archives.
     static let allowsAccessRequests = "AllowsAccessRequests"
+    /// Keys of our own: what a share has besides, and who added a participant when.
+    static let requesters = "NephosRequesters"
+    static let blockedIdentities = "NephosBlockedIdentities"
+    static let hasChangedRequests = "NephosHasChangedRequests"
+    static let oneTimeURLIDs = "NephosOneTimeURLIDs"
+    static let oneTimeURLs = "NephosOneTimeURLs"
+    static let isApprovedRequester = "NephosIsApprovedRequester"
+    static let dateAddedToShare = "NephosDateAddedToShare"
 
     static let containerID = "ContainerID"
     static let containerIdentifier = "ContainerIdentifier"
@@ -65,6 +73,7 @@ enum ArchiveKey {
     static let participantRole = "Type"
     static let participantPermission = "Permission"
     static let participantAcceptanceStatus = "AcceptanceStatus"
+    static let hasOneTimeURL = "isAnonymousInvitedParticipant"
 
     static let userRecordID = "UserRecordID"
     static let lookupInfo = "LookupInfo"

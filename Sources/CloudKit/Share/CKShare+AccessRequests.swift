@@ -148,3 +148,24 @@ extension CKShare {
         shareState.withLock { change(&$0.accessRequests) }
     }
 }
+
+extension CKShare.AccessRequests {
+    /// Restores the access requests of a share from the share's archive.
+    init(coder: NSCoder) {
+        allowed = coder.bool(forKey: ArchiveKey.allowsAccessRequests)
+        requesters =
+            coder.object(ofAny: [NSArray.self, CKShare.AccessRequester.self], forKey: ArchiveKey.requesters)
+            as? [CKShare.AccessRequester] ?? []
+        blocked =
+            coder.object(ofAny: [NSArray.self, CKShare.BlockedIdentity.self], forKey: ArchiveKey.blockedIdentities)
+            as? [CKShare.BlockedIdentity] ?? []
+        isChanged = coder.bool(forKey: ArchiveKey.hasChangedRequests)
+    }
+
+    func encode(with coder: NSCoder) {
+        if allowed { coder.encode(true, forKey: ArchiveKey.allowsAccessRequests) }
+        if !requesters.isEmpty { coder.encode(requesters as NSArray, forKey: ArchiveKey.requesters) }
+        if !blocked.isEmpty { coder.encode(blocked as NSArray, forKey: ArchiveKey.blockedIdentities) }
+        if isChanged { coder.encode(true, forKey: ArchiveKey.hasChangedRequests) }
+    }
+}

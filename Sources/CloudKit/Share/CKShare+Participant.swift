@@ -137,7 +137,10 @@ extension CKShare {
         /// Restores a participant from an archive. Missing values get defaults, because Apple's framework also accepts
         /// an archive without any values.
         public required init?(coder: NSCoder) {
-            details = Details()
+            details = Details(
+                isApprovedRequester: coder.bool(forKey: ArchiveKey.isApprovedRequester),
+                dateAdded: coder.date(forKey: ArchiveKey.dateAddedToShare),
+                hasOneTimeURL: coder.bool(forKey: ArchiveKey.hasOneTimeURL))
             identity =
                 coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.participantIdentity)
                 ?? CKUserIdentity(hasiCloudAccount: false)
@@ -156,6 +159,9 @@ extension CKShare {
             coder.encode(state.role.rawValue, forKey: ArchiveKey.participantRole)
             coder.encode(state.permission.rawValue, forKey: ArchiveKey.participantPermission)
             coder.encode(state.acceptanceStatus.rawValue, forKey: ArchiveKey.participantAcceptanceStatus)
+            if details.hasOneTimeURL { coder.encode(true, forKey: ArchiveKey.hasOneTimeURL) }
+            if details.isApprovedRequester { coder.encode(true, forKey: ArchiveKey.isApprovedRequester) }
+            if let date = details.dateAdded { coder.encode(date as NSDate, forKey: ArchiveKey.dateAddedToShare) }
         }
 
         open override var classForKeyedArchiver: AnyClass? { ArchivedClass.participant.archiverClass(for: self) }

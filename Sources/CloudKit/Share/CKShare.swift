@@ -153,7 +153,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
                     ofAny: [NSArray.self, Participant.self], forKey: ArchiveKey.participants) as? [Participant])
                     ?? [.currentUser],
                 rootRecordID: coder.object(of: CKRecord.ID.self, forKey: ArchiveKey.rootRecordID),
-                accessRequests: AccessRequests(allowed: coder.bool(forKey: ArchiveKey.allowsAccessRequests))))
+                accessRequests: AccessRequests(coder: coder), oneTimeURLs: Self.oneTimeURLs(coder)))
         let archive = RecordArchive(coder: coder)
         if archive == nil {
             coder.failWithError(CocoaError(.coderReadCorrupt))
@@ -178,8 +178,20 @@ open class CKShare: CKRecord, @unchecked Sendable {
         if let url = state.url { coder.encode(url as NSURL, forKey: ArchiveKey.shareURL) }
         coder.encode(state.publicPermission.rawValue, forKey: ArchiveKey.publicPermission)
         coder.encode(state.participants as NSArray, forKey: ArchiveKey.participants)
-        if state.accessRequests.allowed { coder.encode(true, forKey: ArchiveKey.allowsAccessRequests) }
+        state.accessRequests.encode(with: coder)
+        if !state.oneTimeURLs.isEmpty {
+            let urls = state.oneTimeURLs.sorted { $0.key < $1.key }
+            coder.encode(urls.map { $0.key as NSString } as NSArray, forKey: ArchiveKey.oneTimeURLIDs)
+            coder.encode(urls.map { $0.value as NSURL } as NSArray, forKey: ArchiveKey.oneTimeURLs)
+        }
         if let rootRecordID = state.rootRecordID { coder.encode(rootRecordID, forKey: ArchiveKey.rootRecordID) }
+    }
+
+    private static func oneTimeURLs(_ coder: NSCoder) -> [Participant.ID: URL] {
+        let ids = coder.object(ofAny: [NSArray.self, NSString.self], forKey: ArchiveKey.oneTimeURLIDs)
+        let urls = coder.object(ofAny: [NSArray.self, NSURL.self], forKey: ArchiveKey.oneTimeURLs)
+        guard let ids = ids as? [String], let urls = urls as? [URL] else { return [:] }
+        return Dictionary(zip(ids, urls)) { first, _ in first }
     }
 
     open override var classForKeyedArchiver: AnyClass? { ArchivedClass.share.archiverClass(for: self) }

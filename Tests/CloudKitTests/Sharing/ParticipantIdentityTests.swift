@@ -8,6 +8,16 @@ import Testing
         try #require(try await database.record(for: share.recordID) as? CKShare)
     }
 
+    private func archived(_ share: CKShare, onlySystemFields: Bool) throws -> CKShare {
+        if !onlySystemFields {
+            let data = try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true)
+            return try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: data))
+        }
+        let coder = NSKeyedArchiver(requiringSecureCoding: true)
+        share.encodeSystemFields(with: coder)
+        return CKShare(coder: try NSKeyedUnarchiver(forReadingFrom: coder.encodedData))
+    }
+
     @Test(arguments: Transport.allCases)
     func `a participant keeps its identifier in saves and fetches, so the app revokes its one-time URL`(
         transport: Transport
@@ -66,6 +76,37 @@ import Testing
             #expect(merged.participants.count == 4 && merged.participants.contains(again))
             let urls = once.compactMap { merged.oneTimeURL(for: $0.participantID) }
             #expect(Set(urls).count == 2)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an archive keeps one-time URLs, requesters and blocked accounts`(onlySystemFields: Bool) async throws {
+        try await Cloud.with(.inProcess) { cloud in
+            let list = try await SharedList(cloud.container("alice"))
+            let database = list.owner.privateCloudDatabase
+            let new = CKShare(rootRecord: list.root)
+            let once = CKShare.Participant.oneTimeURLParticipant()
+            new.addParticipant(once)
+            new.allowsAccessRequests = true
+            let share = try archived(new, onlySystemFields: onlySystemFields)
+            try await database.saveAll([list.root, share])
+            let url = try #require(share.oneTimeURL(for: once.participantID))
+            for name in ["carol", "dave"] {
+                _ = try await cloud.container(name).requestShareAccess(for: [try #require(share.url)])
+            }
+            let asked = try await current(share, database)
+            #expect(asked.requesters.count == 2)
+            asked.blockRequesters([asked.requesters[0]])
+            let opened = try archived(asked, onlySystemFields: onlySystemFields)
+            #expect(opened.requesters == asked.requesters && opened.requesters.count == 1)
+            #expect(opened.blockedIdentities == asked.blockedIdentities && opened.blockedIdentities.count == 1)
+            #expect(opened.oneTimeURL(for: once.participantID) == url)
+            #expect(opened.participants.map(\.dateAddedToShare) == asked.participants.map(\.dateAddedToShare))
+            try await database.saveAll([opened])
+            for seen in [opened, try await current(share, database)] {
+                #expect(seen.requesters.count == 1 && seen.blockedIdentities.count == 1)
+                #expect(seen.oneTimeURL(for: once.participantID) == url)
+            }
         }
     }
 }
