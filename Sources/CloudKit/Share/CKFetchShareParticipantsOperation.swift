@@ -75,12 +75,14 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         try await requireAccount()
         let users = try await usersByID(infos.compactMap(\.userRecordID))
         let errors = containerErrorContext
+        let known = containerAccount.users
         let accounts = try await accounts(infos)
         let items = infos.map { info in
             Item(
                 info: info,
                 result: Result { () throws(CKError) in
-                    try info.participant(users, hasAccount: accounts[info]?.get() ?? false, errors)
+                    try info.participant(
+                        users, known: known, hasAccount: accounts[info]?.get() ?? false, errors)
                 })
         }
         deliver(items) { self.hand(out: $0) }
@@ -150,15 +152,17 @@ extension CKUserIdentity.LookupInfo {
     /// Creates the participant for this lookup info. Throws `unknownItem` if no such user exists, and
     /// `invalidArguments` for a malformed address.
     fileprivate func participant(
-        _ users: [CKRecord.ID: Result<CKRecord, CKError>], hasAccount: Bool, _ errors: ErrorContext
+        _ users: [CKRecord.ID: Result<CKRecord, CKError>], known: WireUsers, hasAccount: Bool, _ errors: ErrorContext
     ) throws(CKError) -> CKShare.Participant {
         if let userRecordID {
             let user = try users[userRecordID]?.get()
             guard let user, user.recordType == CKRecord.SystemType.userRecord else {
                 throw CKError(.unknownItem, "There is no user with the ID \(userRecordID.recordName).", errors)
             }
+            // The caller's own identity is that of a share's owner or current user, whichever of its names was given.
             return CKShare.Participant(
-                CKUserIdentity(userRecordID: userRecordID, lookupInfo: self, hasiCloudAccount: true))
+                CKUserIdentity(
+                    userRecordID: known.id(userRecordID.recordName), lookupInfo: self, hasiCloudAccount: true))
         }
         let isAddress =
             emailAddress.map { email in

@@ -79,6 +79,25 @@ import Testing
         }
     }
 
+    @Test(arguments: Transport.allCases)
+    func `whoever looks up their own user record finds the owner of their shares`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let list = try await SharedList(cloud.container("alice"))
+            let ownID = try await list.owner.userRecordID()
+            for id in [ownID, CKRecord.ID(recordName: CKCurrentUserDefaultName)] {
+                let own = try await list.owner.shareParticipant(forUserRecordID: id)
+                let share = CKShare(rootRecord: list.root)
+                #expect(own == share.owner)
+                #expect(own.userIdentity.userRecordID?.recordName == CKCurrentUserDefaultName)
+                share.addParticipant(own)
+                #expect(share.participants.map(\.role) == [.owner])
+            }
+            let bobID = try await cloud.container("bob").userRecordID()
+            let bob = try await list.owner.shareParticipant(forUserRecordID: bobID)
+            #expect(bob.userIdentity.userRecordID == bobID)
+        }
+    }
+
     @Test(arguments: [false, true])
     func `an archive keeps one-time URLs, requesters and blocked accounts`(onlySystemFields: Bool) async throws {
         try await Cloud.with(.inProcess) { cloud in
