@@ -74,24 +74,30 @@ extension CKShare {
             var hasOneTimeURL = false
         }
 
-        let details: Details
-        private let identity: CKUserIdentity
+        /// What the service tells of the participant, and the share whose saves renew it.
+        private struct Known: Sendable {
+            var identity: CKUserIdentity
+            var details: Details
+            weak var share: CKShare?
+        }
+
         private let identifier: String
-        // This lock guards all mutable state. NSObject is not Sendable, hence the `@unchecked Sendable` of the class.
+        // These locks guard all mutable state. NSObject is not Sendable, hence the `@unchecked Sendable` of the class.
         private let state: Mutex<State>
+        private let known: Mutex<Known>
 
         init(
             _ userIdentity: CKUserIdentity, participantID: String = UUID().uuidString, state: State = State(),
             details: Details = Details()
         ) {
-            self.details = details
-            identity = userIdentity
+            known = Mutex(Known(identity: userIdentity, details: details))
             identifier = participantID
             self.state = Mutex(state)
         }
 
         /// The identity of the participant.
-        open var userIdentity: CKUserIdentity { identity }
+        open var userIdentity: CKUserIdentity { known.withLock { $0.identity } }
+        var details: Details { known.withLock { $0.details } }
         /// An identifier that is unique among the share's participants.
         open var participantID: CKShare.Participant.ID { identifier }
         /// Whether the participant requested access and the request was approved.
@@ -137,13 +143,14 @@ extension CKShare {
         /// Restores a participant from an archive. Missing values get defaults, because Apple's framework also accepts
         /// an archive without any values.
         public required init?(coder: NSCoder) {
-            details = Details(
+            let details = Details(
                 isApprovedRequester: coder.bool(forKey: ArchiveKey.isApprovedRequester),
                 dateAdded: coder.date(forKey: ArchiveKey.dateAddedToShare),
                 hasOneTimeURL: coder.bool(forKey: ArchiveKey.hasOneTimeURL))
-            identity =
+            let identity =
                 coder.object(of: CKUserIdentity.self, forKey: ArchiveKey.participantIdentity)
                 ?? CKUserIdentity(hasiCloudAccount: false)
+            known = Mutex(Known(identity: identity, details: details))
             identifier = coder.string(forKey: ArchiveKey.participantID) ?? UUID().uuidString
             state = Mutex(
                 State(
@@ -171,6 +178,24 @@ extension CKShare {
         func copied() -> Participant {
             Participant(
                 userIdentity, participantID: participantID, state: state.withLock { $0 }, details: details)
+        }
+
+        /// Makes a share the one whose saves renew this participant, unless another share is: an object that an app adds
+        /// to two shares does not take the permission of one to the other.
+        /// - Returns: whether it is that of the share now.
+        @discardableResult
+        func belong(to share: CKShare) -> Bool {
+            known.withLock { known in
+                if known.share == nil { known.share = share }
+                return known.share === share
+            }
+        }
+
+        /// Takes over what the service tells of the same participant.
+        func renew(from saved: Participant) {
+            let (new, newState) = (saved.known.withLock { $0 }, saved.state.withLock { $0 })
+            known.withLock { ($0.identity, $0.details) = (new.identity, new.details) }
+            state.withLock { $0 = newState }
         }
 
         /// Whether both participants are the same person. They are if they have the same `participantID`, or if their

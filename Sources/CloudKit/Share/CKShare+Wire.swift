@@ -140,6 +140,19 @@ extension CKShare.ShareState {
         let new = participants.filter { $0.details.hasOneTimeURL && !sentIDs.contains($0.participantID) }
         for (old, new) in zip(former, new) { oneTimeURLs[old.participantID] = oneTimeURLs[new.participantID] }
     }
+
+    /// Keeps the app's objects of the participants that were sent, as a save keeps the object of a record.
+    mutating func keepObjects(of sent: [CKShare.Participant], in share: CKShare) {
+        participants = participants.map { participant in
+            let same = sent.first { $0.participantID == participant.participantID && $0.belong(to: share) }
+            guard let same else {
+                participant.belong(to: share)
+                return participant
+            }
+            same.renew(from: participant)
+            return same
+        }
+    }
 }
 
 extension CKShare {

@@ -81,6 +81,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
     init(recordID: CKRecord.ID, state: RecordState, shareState: ShareState = ShareState()) {
         self.shareState = Mutex(shareState)
         super.init(recordType: CKRecord.SystemType.share, recordID: recordID, state: state)
+        for participant in shareState.participants { participant.belong(to: self) }
     }
 
     /// The permission of accounts that have the share's URL; `.none` restricts the share to invited participants.
@@ -122,6 +123,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         var saved = ShareState(wire: wire, shareID: recordID, users)
         shareState.withLock { state in
             saved.keepOneTimeIdentifiers(of: state.participants)
+            saved.keepObjects(of: state.participants, in: self)
             state = saved
         }
     }
@@ -161,6 +163,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         super.init(
             recordType: CKRecord.SystemType.share, recordID: archive?.recordID ?? CKRecord.ID(),
             state: archive?.state ?? RecordState())
+        for participant in shareState.withLock({ $0.participants }) { participant.belong(to: self) }
     }
 
     open override func encode(with coder: NSCoder) {

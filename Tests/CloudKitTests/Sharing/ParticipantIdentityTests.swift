@@ -128,4 +128,29 @@ import Testing
             }
         }
     }
+
+    @Test func `a save keeps the app's participants, and an object that two shares have changes one of them`()
+        async throws
+    {
+        try await Cloud.with(.inProcess) { cloud in
+            let list = try await SharedList(cloud.container("alice"))
+            let database = list.owner.privateCloudDatabase
+            let bob = try await list.owner.shareParticipant(forEmailAddress: "bob@localhost")
+            let share = CKShare(rootRecord: list.root)
+            share.addParticipant(bob)
+            try await database.saveAll([list.root, share])
+            #expect(share.participants.contains { $0 === bob } && bob.dateAddedToShare != nil)
+            let noteID = CKRecord.ID(recordName: "note", zoneID: list.zoneID)
+            let note = try await database.record(for: noteID)
+            let other = CKShare(rootRecord: note)
+            other.addParticipant(bob)
+            try await database.saveAll([note, other])
+            #expect(other.participants.contains(bob) && !other.participants.contains { $0 === bob })
+            bob.permission = .readWrite
+            try await database.saveAll([share, other])
+            #expect(share.participants.contains { $0 === bob })
+            #expect(try await current(share, database).participants.last?.permission == .readWrite)
+            #expect(try await current(other, database).participants.last?.permission == .readOnly)
+        }
+    }
 }
