@@ -61,7 +61,7 @@ extension Installation {
     /// - Throws: `notAuthenticated` for a wrong name or password, or an API token that allows no sign-in;
     ///   `requestRateLimited` after too many failures.
     package func signIn(_ request: SignIn) async throws(ServiceError) -> SignedIn {
-        let name = SignInName.canonical(request.name)
+        let name = SignInName.typed(request.name)
         guard name.utf8.count <= SignInName.longest, request.password.utf8.count <= PasswordRules.longest else {
             throw Self.wrong
         }

@@ -59,11 +59,13 @@ enum SignInName {
     /// The maximum length in bytes, which is that of an e-mail address.
     static let longest = MailAddress.longest
 
-    /// The canonical form: composed (NFC), in lower case, without the spaces at its ends that a keyboard's suggestions add.
-    /// "Ada@Example.org " and "ada@example.org" are one account.
-    static func canonical(_ name: String) -> String {
-        let trimmed = name.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
-        return AccountName.canonical(String(trimmed)).lowercased()
+    /// The canonical form: composed (NFC), in lower case. "Ada@Example.org" and "ada@example.org" are one account.
+    static func canonical(_ name: String) -> String { AccountName.canonical(name).lowercased() }
+
+    /// The canonical form of what a person types, without the spaces at its ends that a keyboard's suggestions add: no
+    /// name has them.
+    static func typed(_ text: String) -> String {
+        canonical(String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()))
     }
 
     /// - Throws: `invalidArguments` for a name that is empty, too long, or has spaces at its ends or characters that do
