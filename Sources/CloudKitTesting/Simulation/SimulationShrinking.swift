@@ -76,20 +76,22 @@ struct SimulationShrinking {
         _ outcome: SimulationOutcome, until end: ContinuousClock.Instant
     ) async -> SimulationOutcome {
         var best = outcome
-        var pairs = Self.pairs(best.steps.count)
-        while let (first, second) = pairs.popLast(), isInTime(end) {
+        // A list of all pairs would grow with the square of the steps.
+        var (first, second) = (best.steps.count - 2, best.steps.count - 1)
+        while first >= 0, isInTime(end) {
             var steps = best.steps
             steps.remove(at: second)
             steps.remove(at: first)
-            guard let outcome = await failing(steps) else { continue }
-            best = outcome
-            pairs = Self.pairs(best.steps.count)
+            if let outcome = await failing(steps) {
+                best = outcome
+                (first, second) = (best.steps.count - 2, best.steps.count - 1)
+            } else if second - 1 > first {
+                second -= 1
+            } else {
+                (first, second) = (first - 1, best.steps.count - 1)
+            }
         }
         return best
-    }
-
-    private static func pairs(_ count: Int) -> [(Int, Int)] {
-        (0..<count).flatMap { first in (first + 1..<max(count, first + 1)).map { (first, $0) } }
     }
 
     private func isInTime(_ end: ContinuousClock.Instant) -> Bool { ContinuousClock.now < end && !Task.isCancelled }
