@@ -32,10 +32,11 @@ struct ModifySubscriptions {
     func apply(_ schemas: SchemaCatalog, in transaction: StorageTransaction) throws -> SubscriptionsResponse {
         // Read by the first save alone, because its cost is that of all subscriptions.
         var known: KnownSubscriptions?
+        var stored: Schema?
         return SubscriptionsResponse(
             subscriptions: try request.operations.map { operation in
                 do {
-                    return try apply(operation, schemas, &known, transaction)
+                    return try apply(operation, schemas, &stored, &known, transaction)
                 } catch let error as ServiceError {
                     var dictionary = error.dictionary(requestID: caller.requestID)
                     dictionary.subscriptionID = operation.subscriptionID
@@ -45,8 +46,8 @@ struct ModifySubscriptions {
     }
 
     private func apply(
-        _ operation: SubscriptionOperation, _ schemas: SchemaCatalog, _ known: inout KnownSubscriptions?,
-        _ transaction: StorageTransaction
+        _ operation: SubscriptionOperation, _ schemas: SchemaCatalog, _ stored: inout Schema?,
+        _ known: inout KnownSubscriptions?, _ transaction: StorageTransaction
     ) throws -> SubscriptionResult {
         switch operation {
         case .delete(let id):
@@ -64,15 +65,15 @@ struct ModifySubscriptions {
             {
                 return .subscription(try SubscriptionRules.dictionary(row))
             }
-            return .subscription(try save(subscription, schemas, &known, transaction))
+            return .subscription(try save(subscription, schemas, &stored, &known, transaction))
         case .update(let subscription):
-            return .subscription(try save(subscription, schemas, &known, transaction))
+            return .subscription(try save(subscription, schemas, &stored, &known, transaction))
         }
     }
 
     private func save(
-        _ subscription: SubscriptionDictionary, _ schemas: SchemaCatalog, _ others: inout KnownSubscriptions?,
-        _ transaction: StorageTransaction
+        _ subscription: SubscriptionDictionary, _ schemas: SchemaCatalog, _ stored: inout Schema?,
+        _ others: inout KnownSubscriptions?, _ transaction: StorageTransaction
     ) throws -> SubscriptionDictionary {
         try SubscriptionRules.check(subscription, scope: caller.scope)
         var subscription = subscription
@@ -81,7 +82,8 @@ struct ModifySubscriptions {
         let owner = caller.subscriptionOwner(account)
         let zone = try zone(of: &subscription, transaction)
         if let query = subscription.query {
-            subscription.query = try schemas.deciding(asOf: schemas.now, transaction) { schema throws(ServiceError) in
+            subscription.query = try schemas.deciding(asOf: schemas.now, transaction, &stored) {
+                schema throws(ServiceError) in
                 try RecordPermissions(caller.scope, account: account, schema).checkMaySubscribe(to: query.recordType)
                 return try fitted(query, schema)
             }

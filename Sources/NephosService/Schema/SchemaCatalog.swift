@@ -18,11 +18,22 @@ extension VersionedCache<Schema> {
     func deciding<T>(
         asOf moment: Moment, _ reader: StorageReader, _ decide: (Schema) throws(ServiceError) -> T
     ) throws -> T {
+        var stored: Schema?
+        return try deciding(asOf: moment, reader, &stored, decide)
+    }
+
+    /// - Parameter stored: the stored schema once it was read, so that a request with many refused items reads it once.
+    func deciding<T>(
+        asOf moment: Moment, _ reader: StorageReader, _ stored: inout Schema?,
+        _ decide: (Schema) throws(ServiceError) -> T
+    ) throws -> T {
+        if let stored { return try decide(stored) }
         let known = try schema(asOf: moment, reader)
         do throws(ServiceError) {
             return try decide(known)
         } catch {
             let schema = try Schema(reader)
+            stored = schema
             let value = try decide(schema)
             remember(schema, at: try reader.version(of: .catalog), asOf: moment)
             return value
