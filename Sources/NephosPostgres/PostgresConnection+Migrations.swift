@@ -15,18 +15,26 @@ extension PostgresConnection {
             try run(migrations[count], of: Array(migrations[...count]), isFirst: ran == 0, options)
         }
         for index in try missingIndexes(migrations) { try buildBesideOthers(index) }
-        try makeStatistics(options)
+        makeStatistics(options)
     }
 
     /// Makes what tells the planner that a zone has one owner. Without it a zone seems to have one record, as the
     /// selectivities of owner and zone are multiplied: any index of the zone is then as good as that of its names.
-    private func makeStatistics(_ options: PostgresOptions) throws {
-        for table in try missingStatistics() {
-            try retrying(20) {
+    ///
+    /// What fails does not keep the server from starting: the next start tries again.
+    private func makeStatistics(_ options: PostgresOptions) {
+        do {
+            for table in try missingStatistics() {
                 try execute(
-                    "CREATE STATISTICS IF NOT EXISTS \(table)_owner_zone (dependencies) ON owner, zone FROM \(table)")
+                    """
+                    SET lock_timeout = '900ms';
+                    CREATE STATISTICS IF NOT EXISTS \(table)_owner_zone (dependencies) ON owner, zone FROM \(table);
+                    SET lock_timeout = '\(options.lockMilliseconds)ms'
+                    """)
+                _ = try ask("ANALYZE (SKIP_LOCKED) \(table)")
             }
-            _ = try ask("ANALYZE (SKIP_LOCKED) \(table)")
+        } catch {
+            options.log("statistics for the planner could not be made: \(error)")
         }
     }
 
@@ -37,7 +45,7 @@ extension PostgresConnection {
             """
             SELECT relname::text FROM pg_class
             WHERE relnamespace = current_schema()::regnamespace AND relname IN (\(tables))
-                AND pg_has_role(relowner, 'USAGE')
+                AND pg_has_role(relowner, 'USAGE') AND has_schema_privilege(relnamespace, 'CREATE')
                 AND NOT EXISTS (SELECT FROM pg_statistic_ext WHERE stxrelid = pg_class.oid)
             """
         ).map { $0[0] }

@@ -210,7 +210,7 @@ package final class PostgresEngine: StorageEngine {
                 guard let reason = connection.retryReason, attempt < attempts, !connection.isBroken,
                     reason != .lock || MonotonicTime.now.nanoseconds < lockDeadline.nanoseconds
                 else { throw error }
-                try prepareRetry(for: reason, on: connection, &lines, attempt)
+                try prepareRetry(for: reason, on: connection, &lines, attempt, lockDeadline)
             }
             attempt += 1
         }
@@ -219,19 +219,39 @@ package final class PostgresEngine: StorageEngine {
     /// Removes the reason of a retry: adds the missing line, settles owners, or backs off.
     private func prepareRetry(
         for reason: PostgresConnection.RetryReason, on connection: PostgresConnection, _ lines: inout Lines?,
-        _ attempt: Int
+        _ attempt: Int, _ lockDeadline: MonotonicTime
     ) throws {
         switch reason {
         case .line(let owner): lines?.owners.insert(owner)
         case .alone: lines?.isAlone = true
         case .lineage: try connection.noteLineage()
-        case .lock:
-            if try connection.endStoppedWrites() > 0 {
-                options.log("a server stopped amid a write: its transaction was ended, as others waited for it")
-            }
-        case .settling(let owners): try connection.settle(owners)
+        case .lock: endStoppedWrites(connection)
+        case .settling(let owners): try settle(owners, on: connection, until: lockDeadline)
         case .conflict: NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
         case .preparation, .versions: break
+        }
+    }
+
+    /// Waits for the running writes of owners, and ends those of servers that stopped.
+    private func settle(
+        _ owners: Set<OwnerID>, on connection: PostgresConnection, until deadline: MonotonicTime
+    ) throws {
+        while true {
+            do {
+                return try connection.settle(owners)
+            } catch let error as StorageError
+                where error.code == .busy && MonotonicTime.now.nanoseconds < deadline.nanoseconds
+            {
+                endStoppedWrites(connection)
+            }
+        }
+    }
+
+    /// A role that may not end sessions goes on waiting.
+    private func endStoppedWrites(_ connection: PostgresConnection) {
+        let count = (try? connection.endStoppedWrites()) ?? 0
+        if count > 0 {
+            options.log("a server stopped amid a write: its transaction was ended, as others waited for it")
         }
     }
 

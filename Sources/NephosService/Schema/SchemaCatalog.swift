@@ -35,6 +35,8 @@ extension VersionedCache<Schema> {
             let schema = try Schema(reader)
             stored = schema
             let value = try decide(schema)
+            // A write sees what others of its transaction have not committed.
+            if reader is StorageTransaction { return value }
             remember(schema, at: try reader.version(of: .catalog), asOf: moment)
             return value
         }

@@ -126,7 +126,7 @@ struct Participants {
     /// had it before; nil without such a choice.
     private func chosenID(of wish: Wish, _ rows: [ShareParticipantRow]) -> String? {
         guard let id = wish.dictionary.participantID, former?.admits(id) == true,
-            !(self.rows + rows).contains(where: { $0.id == id })
+            !(self.rows + rows).contains(where: { $0.id.uppercased() == id.uppercased() })
         else { return nil }
         return id
     }
