@@ -41,14 +41,15 @@ extension EditLedger {
             if book.hasUnknownEdit || isAnywhere(value, item) { return nil }
             return make(.unknownValue, "'\(item)' has \(value.debugDescription), which no edit made.")
         }
-        if isPurged, pastSent ?? false || edits.contains(where: { $0.value == value && $0.isPurged }) {
+        let mayReturn = edits.contains { $0.value == value && $0.mayReturn }
+        if isPurged, pastSent ?? false || !mayReturn && edits.contains(where: { $0.value == value && $0.isPurged }) {
             return make(
                 .purgedItem, "'\(item)' has \(value.debugDescription), although the user removed the app's data.")
         }
         // Of an item that was gone when all devices last agreed there is no edit.
         if last.isEmpty, !edits.isEmpty { return nil }
         if last.allSatisfy({ $0.value == nil }) {
-            if edits.contains(where: { $0.value == value && $0.mayReturn }) { return nil }
+            if mayReturn { return nil }
             return make(
                 .returnedDeletion, "'\(item)' is there with \(value.debugDescription), although it was deleted.")
         }

@@ -54,11 +54,17 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     private let state: Mutex<State>
     private let realTimeLimit: Duration
+    /// The real time in which a task that asks for nothing has got on, even where many tests run. After that it waits for
+    /// another task of the app, whose request is at the door.
+    private let computingTime: Duration
     private let executors: SimulationExecutors
     var executor: any TaskExecutor { executors.app }
     var libraryExecutor: any SimulatedExecutor { executors.library }
 
-    init(seed: UInt64, realTimeLimit: Duration, executors: SimulationExecutors) {
+    init(
+        seed: UInt64, realTimeLimit: Duration, computingTime: Duration = .seconds(4), executors: SimulationExecutors
+    ) {
+        self.computingTime = computingTime
         state = Mutex(State(generator: SplitMix(state: seed)))
         self.executors = executors
         self.realTimeLimit = realTimeLimit
@@ -244,7 +250,7 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
             }
             if isAtEvent {
                 // An edit returns meanwhile that caused the event.
-                await executors.idle(for: Self.computingTime)
+                await executors.idle(for: computingTime)
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if hasChanged(since: changes) { continue }
                 return .quiet
@@ -252,11 +258,11 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
             // A task may have several requests at the door, such as the one for the name of its user record.
             if running <= waiting, !isAsking {
                 // Requests that an app sends at the same time wait together.
-                await executors.idle(for: Self.computingTime)
+                await executors.idle(for: computingTime)
                 for _ in 0..<Self.grace where !hasChanged(since: changes) { await Task.yield() }
                 if !hasChanged(since: changes) { return .quiet }
             } else if !(await waitForChange(
-                since: changes, waiting > 0 && !isAsking ? Self.computingTime : realTimeLimit))
+                since: changes, waiting > 0 && !isAsking ? computingTime : realTimeLimit))
             {
                 return waiting > 0 ? .blocked : .stuck
             }
@@ -265,9 +271,6 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     /// How often the scheduler looks for what tasks do that are not on the executor, such as those of an app's own.
     private static let grace = 4
-    /// The real time in which a task that asks for nothing has got on, even where many tests run. After that it waits for
-    /// another task of the app, whose request is at the door.
-    private static let computingTime = Duration.seconds(4)
 
     private func hasChanged(since changes: Int) -> Bool { state.withLock { $0.changes != changes } }
 

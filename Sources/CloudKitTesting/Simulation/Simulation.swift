@@ -54,6 +54,9 @@ public struct Simulation: Sendable {
     let launch: Launch
     /// The real time after which an app is stuck that waits for something that is neither the service nor the clock.
     package var realTimeLimit = Duration.seconds(20)
+    /// The real time after which a task waits for another one of the app. A machine on which it takes longer to be run may
+    /// see another schedule.
+    package var computingTime = Duration.seconds(4)
 
     /// Describes a simulation.
     /// - Parameters:

@@ -55,7 +55,9 @@ actor SimulationRun {
     }
 
     private func makeLaunch() -> SimulatedLaunch {
-        SimulatedLaunch(seed: generator.next(), realTimeLimit: simulation.realTimeLimit, executors: executors)
+        SimulatedLaunch(
+            seed: generator.next(), realTimeLimit: simulation.realTimeLimit,
+            computingTime: simulation.computingTime, executors: executors)
     }
 
     var hasProblem: Bool { problem != nil }

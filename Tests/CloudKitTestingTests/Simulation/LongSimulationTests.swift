@@ -99,6 +99,18 @@ import Testing
     }
 
     @Test(arguments: [false, true])
+    func `a purged item may return whose save was not acknowledged`(isAcknowledged: Bool) {
+        var ledger = EditLedger()
+        ledger.note(["item": "text"], device: "pad", account: "mei", before: [:])
+        if !isAcknowledged { ledger.noteLostAnswer(device: "pad", account: "mei") }
+        ledger.note(ShownItems(contents: ["item": "text"]), device: "phone", account: "mei")
+        ledger.notePurge(account: "mei", isWhole: true, devices: ["pad", "phone"], all: ["pad", "phone"])
+        #expect(
+            ledger.problems(.account("mei"), contents: ["item": "text"]).map(\.kind)
+                == (isAcknowledged ? [.purgedItem] : []))
+    }
+
+    @Test(arguments: [false, true])
     func `an item of a share whose owner removed it may be gone, if its device did not know`(knows: Bool) {
         var ledger = EditLedger()
         ledger.note(ShownItems(shares: ["list": []]), device: "phone", account: "tom")
