@@ -22,7 +22,7 @@ public final class Fault: Sendable, CustomStringConvertible {
         case sharing
         /// Registering for notifications, and waiting for one.
         case notification
-        /// Asking who the user is: `accountStatus()`, `userRecordID()`, and the library before its first request.
+        /// Fetching the account's user record ID: `accountStatus()`, `userRecordID()`, and the library's own lookups.
         case account
     }
 

@@ -14,7 +14,8 @@ package struct PostgresOptions: Sendable {
     package var statementMilliseconds: Int
     package var lockMilliseconds: Int
     /// How long a write may keep its owners' lines without sending a statement, in milliseconds: a server that stops while
-    /// it has a line costs the owner no more. One that stops amid a statement is ended by who waits for the line.
+    /// it has a line costs the owner no more. A writer that waits for the line ends the session of one that stops amid
+    /// a statement.
     package var idleMilliseconds = 3000
     /// After how long without a signal a server looks for what another left, in milliseconds.
     package var lookMilliseconds = 5000
@@ -50,7 +51,8 @@ package struct PostgresOptions: Sendable {
         self.log = log
     }
 
-    /// Of connections that write: who waits longer for a lock than its holder may be idle looks whether the holder stopped.
+    /// The options of the pool's connections: a wait for a lock times out after the holder's idle time, to check whether the
+    /// holder stopped.
     var forWrites: PostgresOptions {
         var options = self
         options.lockMilliseconds = min(lockMilliseconds, idleMilliseconds)

@@ -46,7 +46,7 @@ enum ArchiveKey {
     static let rootRecordID = "RootRecordID"
     /// A key that is not known to occur in Apple's archives.
     static let allowsAccessRequests = "AllowsAccessRequests"
-    /// Keys of our own: what a share has besides, and who added a participant when.
+    /// Keys of our own, for members of a share and a participant that no known key of Apple's archives has.
     static let requesters = "NephosRequesters"
     static let blockedIdentities = "NephosBlockedIdentities"
     static let hasChangedRequests = "NephosHasChangedRequests"

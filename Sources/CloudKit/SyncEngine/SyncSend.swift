@@ -145,7 +145,7 @@ struct SyncSend: Sendable {
                 for zoneID in report.settledDeletes { content.database.remove(.deleteZone(zoneID), addedUntil: time) }
                 content.noteSent(to: report.saved.map(\.zoneID))
                 content.sentZoneIDs.subtract(report.deleted.map(content.spelled))
-                // A zone that is saved anew has nothing of the former one, whose token would be refused.
+                // The change token of a deleted zone is expired in a recreated one.
                 for zoneID in report.deleted { content.forgetPosition(in: content.spelled(zoneID)) }
             })
         await core.handOutState()

@@ -229,7 +229,7 @@ struct EditLedger {
                 // What was not sent is not what the user removed: apps keep it or not.
                 for index in book.edits.indices {
                     if isOwn, isWhole, book.edits[index].isSent { book.edits[index].isPurged = true }
-                    // Where another device saves the zone anew first, the token expires, and the purge is not reported.
+                    // If another device recreates the zone first, the token expires, and the purge is not reported.
                     if book.edits[index].isUnacknowledged { book.edits[index].mayReturn = true }
                     book.edits[index].isCertain = false
                 }

@@ -55,7 +55,7 @@ struct SimulationPlanner {
         // A small number is easier to read than one of 64 bits, and as random.
         let seed = UInt64.random(in: 0..<1_000_000, using: &generator)
         var moves: [(weight: Int, step: Simulation.Step)] = []
-        // Apps lose what is edited while they save.
+        // Edits during a save find apps that lose them.
         let isSaving = device.waiting.first?.contains(": save") ?? false
         if device.isLaunched, !device.isEditing { moves.append((isSaving ? 60 : 30, .edit(name, seed))) }
         if device.isLaunched, !device.isSyncing { moves.append((25, .sync(name))) }

@@ -76,7 +76,7 @@ struct DevelopmentAccess: ServerAccess {
     var token: AccessToken?
     /// The installation whose accounts sign in by their IDs; nil where accounts are names.
     var names: Installation?
-    /// The user of this machine who administers.
+    /// The user ID of the process that administers on this machine, which the audit names.
     var localUser: UInt32 = 0
 
     var hasFaults: Bool { names == nil }

@@ -69,12 +69,12 @@ struct Route: Sendable {
 
     /// Which requests to the route are recorded.
     enum Recorded {
-        /// All; those that fail; none, and those are not logged either.
+        /// Every request, failed requests alone, or none. A route that records none logs none either.
         case all, failures, none
     }
 
-    /// The requests to the route that are recorded. Looks at the server, of dashboards and of monitoring, are not: a few of
-    /// them would leave the ring no room for what apps asked.
+    /// The requests to the route that are recorded. Polls of dashboards and monitoring are not: they would evict apps'
+    /// requests from the ring.
     var recorded: Recorded {
         if path.hasPrefix(StatusRoutes.statusPath) { return .none }
         return switch access {

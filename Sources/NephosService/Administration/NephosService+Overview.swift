@@ -51,8 +51,8 @@ extension NephosService {
     }
 }
 
-/// The records of zones that were changed last, counted by type. The zones take turns, each with an equal part of what is
-/// left of the limits, so that a large one hides no other.
+/// Counts the most recently changed records by type. Each zone gets an equal share of the remaining limits, so that a large
+/// zone hides no other.
 private struct NewestRecords {
     struct OfType {
         private(set) var count = 0
