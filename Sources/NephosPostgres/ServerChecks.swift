@@ -5,7 +5,11 @@ enum ServerChecks {
     /// - Throws: `StorageError` `.constraint` that says what is wrong and what to do.
     static func run(_ address: PostgresAddress, _ options: PostgresOptions, _ connection: PostgresConnection) throws {
         if !options.acceptsUnsafeServer { try refuseUnsafe(address, connection) }
-        try PostgresConnection.open(address, options) { try refusePooler([connection, $0]) }
+        try PostgresConnection.open(address, options) { other in
+            try refusePooler(connections: 2) {
+                try [connection, other][$0].ask("SELECT pg_backend_pid()::text").first?.first ?? ""
+            }
+        }
     }
 
     private static func refuseUnsafe(_ address: PostgresAddress, _ connection: PostgresConnection) throws {
@@ -24,10 +28,14 @@ enum ServerChecks {
     }
 
     /// A pooler in transaction mode gives each transaction another session: settings, prepared statements and `LISTEN` get
-    /// lost, and a failover goes unnoticed. While one connection is open, another has the session of the first.
-    static func refusePooler(_ connections: [PostgresConnection]) throws {
-        let sessions = try connections.map { try $0.ask("SELECT pg_backend_pid()::text").first?.first ?? "" }
-        if Set(sessions).count == sessions.count { return }
+    /// lost, and a failover goes unnoticed. Where it is idle, two open connections have one session; where it is busy, the
+    /// session of a connection changes.
+    /// - Parameter session: asks for the session that the connection with this index has now.
+    static func refusePooler(connections: Int, _ session: (Int) throws -> String) throws {
+        let sessions = try (0..<connections).map(session)
+        var isShared = Set(sessions).count < connections
+        for _ in 0..<sessionChecks where !isShared { isShared = try (0..<connections).map(session) != sessions }
+        if !isShared { return }
         throw StorageError(
             .constraint,
             """
@@ -60,6 +68,9 @@ enum ServerChecks {
             GRANT ALL ON ALL TABLES IN SCHEMA \(schema) TO \(role), and the same ON ALL SEQUENCES
             """)
     }
+
+    /// A busy pooler gives a connection the session that it had in about a third of its transactions.
+    private static let sessionChecks = 20
 
     /// What is wrong with a server's settings; nil for nothing.
     static func problem(_ value: (String) throws -> String) rethrows -> String? {

@@ -342,16 +342,25 @@ import Testing
         proxy.close()
     }
 
-    @Test func `sessions that connections share are refused in words`() throws {
-        let connection = try PostgresConnection(
-            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        let other = try PostgresConnection(
-            try TestCluster.address.get(), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
-        try ServerChecks.refusePooler([connection, other])
-        let error = #expect(throws: StorageError.self) { try ServerChecks.refusePooler([connection, connection]) }
+    @Test(arguments: [
+        // Idle: both connections have one session.
+        ["7", "7"],
+        // Busy: a connection has its session for a while, and then another.
+        ["7", "8", "7", "8", "7", "9"], ["7", "8", "6", "8"],
+    ])
+    func `sessions that connections share are refused in words`(sessions: [String]) throws {
+        var asked = 0
+        let error = #expect(throws: StorageError.self) {
+            try ServerChecks.refusePooler(connections: 2) { _ in
+                defer { asked += 1 }
+                return sessions[asked]
+            }
+        }
         #expect(error?.message.contains("pool_mode") == true)
-        connection.close()
-        other.close()
+    }
+
+    @Test func `connections with sessions of their own are accepted`() throws {
+        try ServerChecks.refusePooler(connections: 2) { String($0) }
     }
 }
 

@@ -423,8 +423,9 @@ package enum Limits {
     static let mailsAtOnce = 8
     /// The maximum number of mails in the queue that people without a session asked for.
     static let queuedMails = 1000
-    /// The maximum numbers of mails in an hour to a recipient, and of those that a network asks for.
-    static let (mailsOfRecipient, mailsOfNetwork) = (5, 20)
+    /// The maximum numbers of mails in an hour to a recipient, and of those that a network asks for: 50 people behind one
+    /// address sign up and reset a password.
+    static let (mailsOfRecipient, mailsOfNetwork) = (5, 100)
     /// The maximum number of mails in an hour to people who ask for an account, of all networks.
     static let mailsOfSignUps = 1000
     /// The time in milliseconds between two looks for due mails.
@@ -459,9 +460,9 @@ package enum Limits {
     static let limitedCallers = 200_000
     /// The difference in milliseconds of the machine's clock and the database's from which on a server does not start.
     static let clockDifference: Int64 = 60 * 1000
-    /// The maximum number of sign-ins under way and waiting, and of those from one network: each hashes a password. As
-    /// many are under way as a network may fail without a delay, or fewer.
-    static let signInsUnderWay = 1024
+    /// The maximum number of sign-ins under way, and of those that wait; then of those of one network. Each hashes a
+    /// password. As many of a network are under way as it may fail without a delay, or fewer.
+    static let (signInsUnderWay, waitingSignIns) = (1024, 1024)
     static let (signInsOfNetwork, waitingSignInsOfNetwork) = (16, 64)
     /// The maximum number of devices that an account is known to have signed in from.
     static let knownDevices = 20

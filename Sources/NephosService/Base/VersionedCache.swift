@@ -46,15 +46,17 @@ final class VersionedCache<Content: Sendable>: Sendable {
     var now: Moment { state.withLock { Moment(changes: $0.changes) } }
 
     /// The content that a transaction that runs at `moment`, or a snapshot that was taken after it, must see.
-    /// - Parameter read: reads the content from the store.
+    /// - Parameters:
+    ///   - remembers: whether what is read is cached; false where it may hold uncommitted additions.
+    ///   - read: reads the content from the store.
     func content(
-        asOf moment: Moment, _ reader: StorageReader, read: () throws -> Content
+        asOf moment: Moment, _ reader: StorageReader, remembers: Bool = true, read: () throws -> Content
     ) throws -> Content {
         let known = state.withLock { $0.changing == 0 && $0.changes == moment.changes ? $0.known : nil }
         if let known, try reader.isCurrent(known.version, of: .catalog) { return known.content }
         let version = try reader.version(of: .catalog)
         let content = try read()
-        remember(content, at: version, asOf: moment)
+        if remembers { remember(content, at: version, asOf: moment) }
         return content
     }
 

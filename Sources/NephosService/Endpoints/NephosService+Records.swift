@@ -72,8 +72,9 @@ extension NephosService {
                 let inputs = try ModifyRecords.Inputs(
                     accounts: store.accounts, indexes: store.indexes.definitions(in: transaction),
                     notifier: store.notifier, lookups: store.lookups, cascades: found, quota: store.quota)
-                var applied = try modify.run(
-                    schema: store.schemas.schema(asOf: moment, transaction), inputs, in: transaction)
+                let schema = try store.schemas.schema(asOf: moment, transaction)
+                var applied = try modify.run(schema: schema, inputs, in: transaction)
+                if applied.schema == nil, store.schemas.kept(asOf: moment) == nil { applied.schema = schema }
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }

@@ -1,7 +1,8 @@
 import Synchronization
 
 /// The places of the sign-ins under way: a bound for all, and one for each network, so that one network leaves places
-/// for others. Who finds its network's places taken waits in line, as 50 people behind one address do.
+/// for others. Who finds its network's places taken waits in line, as 50 people behind one address do. Sign-ins that
+/// wait have a bound of their own, so they take no place from another network.
 final class SignInPlaces: Sendable {
     private struct Network {
         var taken = 0
@@ -9,8 +10,8 @@ final class SignInPlaces: Sendable {
     }
 
     private struct State {
-        /// The number of sign-ins that have a place or wait.
-        var total = 0
+        var taken = 0
+        var waiting = 0
         var networks: [String: Network] = [:]
     }
 
@@ -24,11 +25,16 @@ final class SignInPlaces: Sendable {
             let isFree = state.withLock { state -> Bool? in
                 var own = state.networks[network] ?? Network()
                 let isFree = own.taken < Limits.signInsOfNetwork
-                guard state.total < Limits.signInsUnderWay,
-                    isFree || own.waiting.count < Limits.waitingSignInsOfNetwork
-                else { return false }
-                state.total += 1
-                if isFree { own.taken += 1 } else { own.waiting.append(continuation) }
+                if isFree {
+                    guard state.taken < Limits.signInsUnderWay else { return false }
+                    state.taken += 1
+                    own.taken += 1
+                } else {
+                    guard state.waiting < Limits.waitingSignIns, own.waiting.count < Limits.waitingSignInsOfNetwork
+                    else { return false }
+                    state.waiting += 1
+                    own.waiting.append(continuation)
+                }
                 state.networks[network] = own
                 return isFree ? true : nil
             }
@@ -40,9 +46,13 @@ final class SignInPlaces: Sendable {
     func giveBack(_ network: String) {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard var own = state.networks[network] else { return nil }
-            state.total -= 1
             let next = own.waiting.isEmpty ? nil : own.waiting.removeFirst()
-            if next == nil { own.taken -= 1 }
+            if next == nil {
+                own.taken -= 1
+                state.taken -= 1
+            } else {
+                state.waiting -= 1
+            }
             state.networks[network] = own.taken > 0 ? own : nil
             return next
         }

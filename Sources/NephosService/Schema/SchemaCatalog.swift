@@ -4,13 +4,14 @@ import NephosStorage
 /// dropped content.
 ///
 /// Additions by saves need no announcement: the cache may lack them, so an element that it lacks is looked up in the
-/// store. A record type that the cache lacks was made by a save, and therefore has the standard grants.
+/// store. A write sees additions of others in its group, which may be rolled back, so what it reads is cached after its
+/// answer alone. A record type that the cache lacks was made by a save, and therefore has the standard grants.
 typealias SchemaCatalog = VersionedCache<Schema>
 
 extension VersionedCache<Schema> {
     /// The schema that a transaction that runs at `moment`, or a snapshot that was taken after it, must see.
     func schema(asOf moment: Moment, _ reader: StorageReader) throws -> Schema {
-        try content(asOf: moment, reader) { try Schema(reader) }
+        try content(asOf: moment, reader, remembers: !(reader is StorageTransaction)) { try Schema(reader) }
     }
 
     /// Returns what `decide` makes of the cached schema, or of the stored one where the cached one refuses: it may lack a
@@ -35,7 +36,6 @@ extension VersionedCache<Schema> {
             let schema = try Schema(reader)
             stored = schema
             let value = try decide(schema)
-            // A write sees what others of its transaction have not committed.
             if reader is StorageTransaction { return value }
             remember(schema, at: try reader.version(of: .catalog), asOf: moment)
             return value

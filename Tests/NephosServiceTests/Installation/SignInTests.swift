@@ -215,6 +215,27 @@ import Testing
         #expect(await !places.take("c"))
     }
 
+    @Test func `sign-ins that wait take no place from another network`() async {
+        let places = SignInPlaces()
+        let networks = (0..<Limits.waitingSignIns / Limits.waitingSignInsOfNetwork).map { "n\($0)" }
+        await withTaskGroup(of: Bool.self) { group in
+            for network in networks {
+                for _ in 0..<Limits.signInsOfNetwork { #expect(await places.take(network)) }
+                // The one without a place to wait returns when all others wait.
+                for _ in 0...Limits.waitingSignInsOfNetwork { group.addTask { await places.take(network) } }
+                #expect(await group.next() == false)
+            }
+            for _ in 0..<Limits.signInsOfNetwork { #expect(await places.take("other")) }
+            #expect(await !places.take("other"), "no place to wait is left")
+            for network in networks {
+                for _ in 0..<Limits.waitingSignInsOfNetwork { places.giveBack(network) }
+            }
+            for await isIn in group { #expect(isIn) }
+        }
+        for _ in 0..<Limits.signInsOfNetwork { places.giveBack("other") }
+        #expect(await places.take("other"))
+    }
+
     @Test func `fifty people behind one address sign in at once`() async throws {
         let test = try await TestInstallation()
         _ = try await test.prepare()
