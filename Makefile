@@ -27,7 +27,7 @@ RELEASE_FLAGS ?= -c release --static-swift-stdlib -Xswiftc -enforce-exclusivity=
 SWIFT_SOURCES = Package.swift Sources Tests $(wildcard Examples)
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1	\2/p' Makefile | expand -t 18
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1	\2/p' Makefile | expand -t 24
 
 bootstrap: ## check the toolchain, install the Debian packages that are missing
 	@scripts/bootstrap

@@ -106,8 +106,17 @@ extension RecordValue {
         case .double(let value): FieldValue.double(value).problem
         case .date(let value): FieldValue.timestamp(Timestamp(value)).problem
         case .location(let value): FieldValue.location(value.wireValue).problem
-        case .list(let values): values.lazy.compactMap(\.problem).first
+        case .list(let values): values.lazy.compactMap(\.problem).first ?? Self.mixedProblem(values)
         }
+    }
+
+    /// The problem of a list of integers and floating-point numbers, whose integers become floating-point numbers.
+    private static func mixedProblem(_ values: [RecordValue]) -> String? {
+        guard values.contains(where: { if case .double = $0 { true } else { false } }) else { return nil }
+        for case .int64(let value) in values where Double(exactly: value) == nil {
+            return "expected a number that a Double equals in a list with fractions, found \(value)"
+        }
+        return nil
     }
 
     /// Returns the value on the wire. Returns nil for an asset without an upload, which has no form on the wire, and
@@ -141,8 +150,9 @@ extension RecordValue {
             elements.append(element)
         }
         if isMixed {
-            elements = elements.map { element in
-                if case .int64(let number) = element { .double(Double(number)) } else { element }
+            for index in elements.indices {
+                guard case .int64(let number) = elements[index] else { continue }
+                elements[index] = .double(Double(number))
             }
         }
         return .list(of: elements.first?.type.scalar ?? .unknown, elements)

@@ -138,7 +138,9 @@ package final class Responder: Sendable {
         _ response: inout HTTPResponse, of request: HTTPRequest, _ target: RequestTarget?, _ route: Route?,
         _ requestID: String, reader: String?
     ) {
-        if target?.isOfProtocol == true { response = response.withoutUnwantedAdditions(request) }
+        if target?.isOfProtocol == true || response.status >= 400 {
+            response = response.withoutUnwantedAdditions(request)
+        }
         response.headers.append(HTTPHeader("X-Apple-Request-UUID", requestID))
         if route?.access == .container, response.status == 200, let target,
             let next = access.nextToken(request, target)

@@ -95,7 +95,10 @@ enum IndexProgress {
         var indexes = try reader.indexDefinitions().compactMap { row -> IndexStatus? in
             guard let signature = IndexSignature(row.components) else { return nil }
             return IndexStatus(
-                recordType: row.recordType, fields: signature.components.map { "\($0.field) \($0.option)" },
+                recordType: row.recordType,
+                fields: signature.components.map {
+                    "\($0.field) \($0.option)\($0.kind == .descending ? " DESC" : "")"
+                },
                 state: row.isReady ? .ready : .building,
                 progress: row.isReady ? 1 : try progress(row, zones, reader))
         }

@@ -48,7 +48,7 @@ struct EncryptionRules {
             // Apple's service encrypts values that are sent in the clear. This service cannot encrypt them, and must
             // not see them.
             throw .invalid(
-                "field '\(field)' of record '\(name)' is encrypted, and the value is not: clients encrypt it"
+                "field '\(field)' of record '\(name)' is sent as encrypted, and the value is not: clients encrypt it"
                     + " (CKRecord.encryptedValues), or send back what they got")
         }
         guard sealed.bytes.count >= Limits.sealedValueOverhead, sealed.bytes[0] == Self.format else {

@@ -99,7 +99,7 @@ enum FieldTypeRules {
         case (.int64(let number), .timestamp): timestamp(number)
         case (.double(let number), .int64): Int64(exactly: number).map { .int64($0) }
         case (.double(let number), .timestamp): Int64(exactly: number).flatMap(timestamp)
-        case (.string(let text), .bytes): Data(base64Encoded: text).map { .bytes([UInt8]($0)) }
+        case (.string(let text), .bytes): Base64.decodeLines(text).map { .bytes($0) }
         case (.string(let text), .int64): JSONNumber.int64(text).map { .int64($0) }
         case (.string(let text), .double): JSONNumber.double(text).map { .double($0) }
         case (.string(let text), .number):

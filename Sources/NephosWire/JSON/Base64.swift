@@ -52,6 +52,9 @@ package enum Base64 {
         decode(text) ?? text.filter { !whitespace.contains($0) }.withUnsafeBytes(decode)
     }
 
+    /// Decodes base64 text with line breaks and spaces; nil if the text is not base64.
+    package static func decodeLines(_ text: String) -> [UInt8]? { Array(text.utf8).withUnsafeBytes(decodeLines) }
+
     private static let whitespace = Array(" \t\r\n".utf8)
 
     /// Decodes base64 text; nil if the text is not base64.

@@ -24,6 +24,10 @@ import Testing
             ([Date.now, Self.never], "expected a date, found one nan seconds away"),
             (UInt64.max, "expected a number up to 9223372036854775807, found 18446744073709551615"),
             ([UInt64(1), UInt64.max], "expected a number up to 9223372036854775807, found 18446744073709551615"),
+            (
+                [1, 2.5, Int64.max] as NSArray,
+                "expected a number that a Double equals in a list with fractions, found 9223372036854775807"
+            ),
             (location(.nan, 0), "expected finite numbers in a location, found nan"),
             (location(0, 0, altitude: .infinity), "expected finite numbers in a location, found inf"),
             (location(90.1, 0), "expected a latitude from -90 to 90, found 90.1"),
@@ -62,6 +66,7 @@ import Testing
             let record = note("n")
             record["max"] = UInt64(Int64.max)
             record["min"] = Int64.min
+            record["mixed"] = [1, 2.5, Int64(1) << 62] as NSArray
             record["large"] = Double.greatestFiniteMagnitude
             record["small"] = Double.leastNonzeroMagnitude
             record["pole"] = location(90, 180)
@@ -70,6 +75,7 @@ import Testing
             try await database.save(record)
             let stored = try await database.record(for: record.recordID)
             #expect(stored["max"] == Int64.max && stored["min"] == Int64.min)
+            #expect(stored["mixed"] as? [Double] == [1, 2.5, 0x1p62])
             #expect(
                 stored["large"] == Double.greatestFiniteMagnitude && stored["small"] == Double.leastNonzeroMagnitude)
             #expect((stored["pole"] as? CLLocation)?.coordinate.longitude == 180)

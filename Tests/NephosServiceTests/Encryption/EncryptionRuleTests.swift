@@ -17,7 +17,9 @@ import Testing
             secret("a", .string("clear")), secret("b").withKey(), .create("c", ["x": .int64(1)]),
         ])
         #expect(results.map(\.summary) == ["error 12", "saved", "saved"])
-        #expect(results[0].error?.reason.contains("'secret' of record 'a' is encrypted, and the value is not") == true)
+        #expect(
+            results[0].error?.reason.contains("'secret' of record 'a' is sent as encrypted, and the value is not")
+                == true)
     }
 
     @Test(

@@ -97,7 +97,7 @@ import Testing
         _ = try await database.modify([.create("a", ["day": day, "raw": .bytes([1, 2]), "sum": .double(0.5)])])
         var operation = RecordOperation.create("b")
         operation.record.fields["day"] = Field(.int64(1_767_225_600_000), hasDeclaredType: false)
-        operation.record.fields["raw"] = Field(.string("AQI="), hasDeclaredType: false)
+        operation.record.fields["raw"] = Field(.string("AQ\r\n I="), hasDeclaredType: false)
         operation.record.fields["sum"] = Field(.int64(2), hasDeclaredType: false)
         let record = try #require(try await database.modify([operation])[0].record)
         let fields = try record.fields.decoded()

@@ -71,6 +71,18 @@ import Testing
         #expect(actual == expected)
     }
 
+    @Test func `the indexes of both orders of a field are told apart`() async throws {
+        let cloud = QueryCloud(stores: OpenStores())
+        _ = try await cloud.importing(schemaText("Note (\(all), title STRING SORTABLE)"))
+        try await cloud.modify([note(0)])
+        for ascending in [false, true] {
+            _ = try await cloud.all(
+                Query(recordType: "Note", sortBy: [QuerySortDescriptor(.field("title"), ascending: ascending)]))
+        }
+        await cloud.service.settle()
+        #expect(Set(try await cloud.indexes.map(\.fields)) == [["title SORTABLE"], ["title SORTABLE DESC"]])
+    }
+
     @Test func `an index build reports its progress, and resumes there`() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "nephos-schema-\(UUID().uuidString)").path()
         defer { try? FileManager.default.removeItem(atPath: path) }
