@@ -15,8 +15,16 @@ final class Accounts: @unchecked Sendable {
         var userRecordNames: [Int64: String] = [:]
         /// The IDs of the accounts that were deleted, or are being deleted, while the store is open.
         var deleted: Set<Int64> = []
+        /// The owners in whose zones an account wrote through its shared database.
+        var sharingOwners: [SharedWrite: OwnerID] = [:]
         /// The catalogue version at which each account was last found live, by account ID.
         var seenAt: [Int64: Int64] = [:]
+    }
+
+    /// An account that writes in its shared database, and the user record name of the owner in whose zone.
+    private struct SharedWrite: Hashable {
+        var account: Int64
+        var owner: String
     }
 
     private let lock = Lock()
@@ -37,6 +45,21 @@ final class Accounts: @unchecked Sendable {
             guard !known.deleted.contains(account.id) else { return }
             known.byName[name] = account
             known.userRecordNames[account.id] = account.userRecordName
+        }
+    }
+
+    // MARK: Owners of shared zones
+
+    /// The owner in whose zone the account wrote before; nil if it did not, or has been evicted. A hint that names the
+    /// line of a write: it grants nothing.
+    func sharingOwner(named owner: String, for account: Int64) -> OwnerID? {
+        withKnown { $0.sharingOwners[SharedWrite(account: account, owner: owner)] }
+    }
+
+    func remember(sharingOwner id: OwnerID, named owner: String, for account: Int64) {
+        withKnown { known in
+            if known.sharingOwners.count >= Limits.knownSharingOwners { known.sharingOwners.removeAll() }
+            known.sharingOwners[SharedWrite(account: account, owner: owner)] = id
         }
     }
 

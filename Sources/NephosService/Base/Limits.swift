@@ -456,6 +456,8 @@ package enum Limits {
     static let credentialRecheck: Int64 = 5 * 1000
     /// The maximum number of cached sessions, and of cached API tokens.
     static let cachedCredentials = 20_000
+    /// The maximum number of owners of shared zones that a server knows, one for each of their participants that writes.
+    static let knownSharingOwners = 20_000
     /// The maximum number of callers of a kind whose rates a server knows.
     static let limitedCallers = 200_000
     /// The difference in milliseconds of the machine's clock and the database's from which on a server does not start.

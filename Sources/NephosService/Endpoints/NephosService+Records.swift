@@ -63,7 +63,7 @@ extension NephosService {
     private func apply(
         _ modify: ModifyRecords, _ key: RequestKey?, _ found: FoundCascades, to store: Store
     ) async throws -> ModifyRecords.Applied {
-        try await store.write(by: modify.caller) { transaction in
+        try await store.write(by: modify.caller, of: modify.owners(store.accounts)) { transaction in
             try key?.check(in: transaction, isSure: false)
             do {
                 if let key { try store.checkMayKeep(key) }

@@ -116,6 +116,15 @@ final class ModifyRecords: Sendable {
         return groups
     }
 
+    /// The owners whose rows the request changes, as far as they are known before it is decided.
+    func owners(_ accounts: Accounts) -> Set<OwnerID> {
+        guard caller.scope == .shared else { return Set([caller.owner].compactMap(\.self)) }
+        return Set(
+            zones.compactMap { zone in
+                zone.address.sharedBy.flatMap { accounts.sharingOwner(named: $0, for: account.id) }
+            })
+    }
+
     // MARK: - Decide and apply, in the transaction
 
     struct Applied: Sendable {
@@ -175,6 +184,9 @@ final class ModifyRecords: Sendable {
             guard let found = try ZoneRegistry.find(zone.address, caller, transaction) else {
                 try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
+            }
+            if let owner = zone.address.sharedBy {
+                inputs.accounts.remember(sharingOwner: found.row.key.owner, named: owner, for: account.id)
             }
             let batch = batch(of: names, in: found, inputs, deviceLists, now: now, transaction)
             try run(batch, of: zone.items, &schema, &applied, in: transaction)

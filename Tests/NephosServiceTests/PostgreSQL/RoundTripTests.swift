@@ -65,6 +65,15 @@ import Testing
             }
             #expect(trips <= 2, "a lookup of \(names.count) shared records: \(trips)")
         }
+        let saved = try await count {
+            let saved = try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(
+                    operations: [.create(nil, ["n": .int64(1)], parent: "root")], zoneID: shared.zone),
+                cloud.context("bob", .shared)
+            ).records
+            #expect(saved[0].record != nil)
+        }
+        #expect(saved <= 10, "a participant's save of a new record: \(saved)")
         let page = try await count { _ = try await database.changes() }
         #expect(page <= 2, "a page of a feed: \(page)")
         let found = try await count { _ = try await query() }
