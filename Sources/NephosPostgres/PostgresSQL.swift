@@ -45,6 +45,8 @@ enum PostgresSQL {
     private static func template(_ sql: SQL) -> String {
         switch sql {
         case .recordsByNames: "SELECT \(SQL.recordColumns) FROM \(each("record", "name"))"
+        case .sharedRecordsByNames:
+            "SELECT \(SQL.sharedRecordColumns(of: "found")) FROM \(each("shared_record", "name")) LIMIT $4"
         case .referencesToAny:
             """
             SELECT target, kind, source FROM \(each("reference", "target")) ORDER BY target, kind, source

@@ -51,9 +51,16 @@ struct ModifyPlan {
         try additions.apply(in: transaction)
         let outcomes = try decisions.map { try apply($0, batch, transaction) }
         try deleteCascade(batch, in: transaction)
-        try sharing.apply(batch, in: transaction)
+        try sharing.apply(batch, savedTypes: savedTypes, in: transaction)
         try noteChange(batch, in: transaction)
         return outcomes
+    }
+
+    /// The record types of the saved records by name.
+    private var savedTypes: [String: String] {
+        var types: [String: String] = [:]
+        for case .save(let save) in decisions { types[save.row.name] = save.row.type }
+        return types
     }
 
     /// Moves the zone in the feed of its database, where a zone's position is the position of its newest record.

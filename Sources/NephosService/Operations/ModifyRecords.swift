@@ -185,6 +185,7 @@ final class ModifyRecords: Sendable {
                 try refuse(zone.items, missing: zone.address, in: &applied, transaction)
                 continue
             }
+            if found.shared != nil { try transaction.expectSharedRecords(zone: found.row.key, named: names) }
             if let owner = zone.address.sharedBy {
                 inputs.accounts.remember(sharingOwner: found.row.key.owner, named: owner, for: account.id)
             }

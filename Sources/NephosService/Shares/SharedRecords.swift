@@ -28,16 +28,16 @@ enum SharedRecords {
 
     /// Places a live record under a share, or under no share.
     /// - Parameters:
+    ///   - type: the type of the record; nil to look the record up.
     ///   - now: the present time, in milliseconds since 1970.
     ///   - leftAt: the change sequence at which the record left its former share; nil if it leaves the share now.
     static func put(
-        _ name: String, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
-        _ changes: SharedChanges,
-        in transaction: StorageTransaction
+        _ name: String, type: String? = nil, under share: Int64?, zone: ZoneKey, at now: Int64, leftAt: Int64? = nil,
+        _ changes: SharedChanges, in transaction: StorageTransaction
     ) throws {
         let old = try transaction.sharedRecord(zone: zone, named: name)
         if old == nil && share == nil { return }
-        guard let record = try transaction.record(zone: zone, named: name), !record.isDeleted else { return }
+        guard let type = try type ?? liveType(name, zone, transaction) else { return }
         let sequence = try transaction.nextSequence()
         if let share { changes.note(share: share) }
         if var old {
@@ -45,7 +45,7 @@ enum SharedRecords {
             if old.share == share {
                 // The record stays under its share, but may have been rewritten.
                 old.sequence = sequence
-                old.type = record.type
+                old.type = type
                 return try transaction.put(old)
             }
             old.sequence = sequence
@@ -61,6 +61,10 @@ enum SharedRecords {
         }
         try transaction.put(
             SharedRecordRow(
-                zone: zone, share: share, name: name, type: record.type, entered: sequence, sequence: sequence))
+                zone: zone, share: share, name: name, type: type, entered: sequence, sequence: sequence))
+    }
+
+    private static func liveType(_ name: String, _ zone: ZoneKey, _ reader: StorageReader) throws -> String? {
+        try reader.record(zone: zone, named: name).flatMap { $0.isDeleted ? nil : $0.type }
     }
 }

@@ -31,7 +31,8 @@ struct SharePlan {
 
 extension SharePlan {
     /// Applies the plan, after the batch's own saves and deletions were written.
-    func apply(_ batch: ZoneBatch, in transaction: StorageTransaction) throws {
+    /// - Parameter savedTypes: the record types of the records that the batch saved, by name.
+    func apply(_ batch: ZoneBatch, savedTypes: [String: String], in transaction: StorageTransaction) throws {
         guard isNeeded else { return }
         for save in roots { _ = try RecordWriter.save(save, batch.indexes, batch.changes, in: transaction) }
         for row in deletions {
@@ -51,7 +52,8 @@ extension SharePlan {
         }
         for (name, share) in under.sorted(by: { $0.key < $1.key }) {
             try SharedRecords.put(
-                name, under: share, zone: batch.zone.key, at: batch.merge.now, batch.sharedChanges, in: transaction)
+                name, type: savedTypes[name], under: share, zone: batch.zone.key, at: batch.merge.now,
+                batch.sharedChanges, in: transaction)
         }
         for name in moves {
             let move = ShareMove(below: name, in: batch.zone.key, at: try transaction.nextSequence())

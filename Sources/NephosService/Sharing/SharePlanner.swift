@@ -27,6 +27,7 @@ struct SharePlanner {
             if case .success(let operation) = operation { operation.share != nil || operation.isOfShare } else { false }
         }
         guard concernsShares || !shares.isEmpty else { return nil }
+        try batch.reader.expectSharedRecords(zone: batch.zone.key, named: batch.names)
         self.batch = batch
         self.shares = shares
         edits = ShareEdits(batch: batch, shares: shares)

@@ -88,6 +88,7 @@ extension StorageTransaction {
             )
         }
         let own = ofOneOwner(expired, \.zone)
+        sharedRows.removeAll()
         var ends: [Int64: Int64] = [:]
         for row in own {
             ends[row.share] = max(ends[row.share] ?? 0, row.sequence)
@@ -113,6 +114,7 @@ extension StorageTransaction {
             )
         }
         guard let share = expired else { return 0 }
+        sharedRows.removeAll()
         let removed = try change(.removeSharedRecords) {
             try $0.bind(share.zone).bind(share.id).bind(limit: limit)
         }

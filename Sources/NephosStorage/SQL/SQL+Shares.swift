@@ -142,6 +142,12 @@ extension SQL {
             SELECT \(Self.sharedRecordColumns) FROM shared_record
             WHERE owner = $1 AND zone = $2 AND name = $3 AND share = $4
             """
+        // For a remote database.
+        case .sharedRecordsByNames:
+            """
+            SELECT \(Self.sharedRecordColumns) FROM shared_record
+            WHERE owner = $1 AND zone = $2 AND name IN (\(Self.listed)) LIMIT $4
+            """
         case .sharedRecordsAfter:
             """
             SELECT \(Self.sharedRecordColumns) FROM shared_record

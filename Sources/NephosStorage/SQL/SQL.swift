@@ -36,7 +36,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case participantsOfShare, participantsOfAccount, participantByGUID, putParticipant, removeParticipant
     case membershipsOfAccount, membershipsInZone, membershipInShare, liveMembershipInZone, countMemberships
     case participantZone, membersOfShare, putMembership
-    case sharedRecordByName, sharedRecordUnder, sharedRecordsAfter, liveSharedRecords, lastSharedSequence
+    case sharedRecordByName, sharedRecordUnder, sharedRecordsByNames, sharedRecordsAfter, liveSharedRecords,
+        lastSharedSequence
     case putSharedRecord
     case asset, assetsByFile, assetFile, anyAsset, assetBytes, assetBytesOfFiles, anyExpiredAsset, expiredAssets
     case insertAsset, addAssetBytes, keepAsset, replaceAssetFile, releaseAsset, removeAsset

@@ -127,15 +127,42 @@ extension StorageReader {
 
     // MARK: Shared records
 
+    /// The maximum number of rows that `expectSharedRecords` reads.
+    private static let sharedRowsExpected = 2000
+
+    /// Announces that the rows of records with these names are looked up, under their current and former shares. A remote
+    /// engine reads them in one round trip.
+    package final func expectSharedRecords(zone: ZoneKey, named names: some Sequence<String>) throws {
+        guard type(of: connection).isRemote else { return }
+        let names = names.filter { knownSharedRows(zone: zone, named: $0) == nil }
+        if names.isEmpty { return }
+        let found = try rows(.sharedRecordsByNames) {
+            try $0.bind(zone).bind(names).bind(limit: Self.sharedRowsExpected)
+        } read: {
+            SharedRecordRow($0)
+        }
+        // If the limit left out rows, they are looked up one by one.
+        if found.count == Self.sharedRowsExpected { return }
+        for name in names { sharedRows[RecordPlace(zone: zone, name: Array(name.utf8))] = [] }
+        for row in found { sharedRows[RecordPlace(zone: zone, name: Array(row.name.utf8))]?.append(row) }
+    }
+
+    private final func knownSharedRows(zone: ZoneKey, named name: String) -> [SharedRecordRow]? {
+        sharedRows.isEmpty ? nil : sharedRows[RecordPlace(zone: zone, name: Array(name.utf8))]
+    }
+
     /// The row of a record under its current share; nil if the record is under no share.
     package final func sharedRecord(zone: ZoneKey, named name: String) throws -> SharedRecordRow? {
+        if let rows = knownSharedRows(zone: zone, named: name) { return rows.first { $0.goneAt == 0 } }
         if let row = expectedShare(zone: zone, named: name) { return row }
         return try row(.sharedRecordByName, bind: { try $0.bind(zone).bind(name) }, read: { SharedRecordRow($0) })
     }
 
     /// The row of a record under one share, even if the record has left the share; nil if there is none.
     package final func sharedRecord(zone: ZoneKey, named name: String, share: Int64) throws -> SharedRecordRow? {
-        try row(.sharedRecordUnder, bind: { try $0.bind(zone).bind(name).bind(share) }, read: { SharedRecordRow($0) })
+        if let rows = knownSharedRows(zone: zone, named: name) { return rows.first { $0.share == share } }
+        return try row(
+            .sharedRecordUnder, bind: { try $0.bind(zone).bind(name).bind(share) }, read: { SharedRecordRow($0) })
     }
 
     /// The current and departed records of a share that changed after `sequence`, ordered by sequence.
@@ -218,6 +245,7 @@ extension StorageTransaction {
 
     /// Inserts the row, or replaces the row of the same record and share.
     package func put(_ record: SharedRecordRow) throws {
+        sharedRows[RecordPlace(zone: record.zone, name: Array(record.name.utf8))] = nil
         try change(.putSharedRecord) {
             try $0.bind(record.zone).bind(record.name).bind(record.share).bind(record.type).bind(record.entered)
                 .bind(record.sequence).bind(record.goneAt).bind(record.leftAt)
@@ -229,7 +257,8 @@ extension StorageTransaction {
     /// Removes up to `limit` rows of shared records in a deleted zone.
     /// - Returns: the number of removed rows.
     func purgeSharedRecords(zone: ZoneKey, limit: Int) throws -> Int {
-        try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
+        sharedRows.removeAll()
+        return try change(.purgeSharedRecords) { try $0.bind(zone).bind(limit: limit) }
     }
 
     /// Removes the shares of an expired zone, and their participants. The zone was deleted at `sequence`.

@@ -12,6 +12,8 @@ package class StorageReader {
     private final var expected: [RecordPlace: RecordRow?] = [:]
     /// The rows of those records under their current shares, if `expectRecords` was asked for them.
     private final var expectedShares: [RecordPlace: SharedRecordRow?] = [:]
+    /// The rows that `expectSharedRecords` read, by name, until they are written.
+    final var sharedRows: [RecordPlace: [SharedRecordRow]] = [:]
 
     /// - Parameter foundZones: the zones that the last reader of the same snapshot found; nil if zones must not be
     ///   cached.
@@ -480,7 +482,7 @@ package class StorageReader {
 
 /// A record's zone and name. Names are compared byte by byte, because `==` treats different names as equal if they are
 /// canonically equivalent.
-private struct RecordPlace: Hashable {
+struct RecordPlace: Hashable {
     var zone: ZoneKey
     var name: [UInt8]
 }

@@ -122,9 +122,21 @@ extension StorageConformance {
             try expect(try await engine.read { try $0.lastSharedSequence(zone: zone, share: 9) }, equals: 0)
             let found = try await engine.read { try $0.sharedRecord(zone: zone, named: "b") }
             try expect(found?.share, equals: 1)
-            try await engine.write { try $0.put(SharedRecordRow.sample("b", 2000, zone, goneAt: 5)) }
+            try await engine.write { transaction in
+                // Rows that are read ahead follow the writes.
+                try transaction.expectSharedRecords(zone: zone, named: ["b", "none"])
+                try expect(try transaction.sharedRecord(zone: zone, named: "b")?.share, equals: 1)
+                try expect(try transaction.sharedRecord(zone: zone, named: "b", share: 2)?.goneAt, equals: 5)
+                try expect(try transaction.sharedRecord(zone: zone, named: "none"), equals: nil)
+                try transaction.put(SharedRecordRow.sample("none", 1500, zone))
+                try expect(try transaction.sharedRecord(zone: zone, named: "none")?.sequence, equals: 1500)
+                try transaction.put(SharedRecordRow.sample("none", 1500, zone, goneAt: 5))
+                try transaction.put(SharedRecordRow.sample("b", 2000, zone, goneAt: 5))
+                try expect(try transaction.sharedRecord(zone: zone, named: "b"), equals: nil)
+                try expect(try transaction.sharedRecord(zone: zone, named: "b", share: 1)?.sequence, equals: 2000)
+            }
             try expect(try await engine.read { try $0.sharedRecord(zone: zone, named: "b") }, equals: nil)
-            let last = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 1000, limit: 9) }
+            let last = try await engine.read { try $0.sharedRecords(zone: zone, share: 1, after: 1500, limit: 9) }
             try expect(last, equals: [SharedRecordRow.sample("b", 2000, zone, goneAt: 5)])
         },
         .engine("A share's live records of a type are read by name, as many as have room") { engine in

@@ -73,6 +73,19 @@ import Testing
             ).records
             #expect(saved[0].record != nil)
         }
+        func saveShared(_ operations: [RecordOperation]) async throws {
+            let saved = try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: operations, zoneID: shared.zone), cloud.context("bob", .shared)
+            ).records
+            #expect(saved.allSatisfy { $0.record != nil })
+        }
+        let added = try await count {
+            try await saveShared((0..<100).map { _ in .create(nil, ["n": .int64(1)], parent: "root") })
+        }
+        let changed = try await count {
+            try await saveShared(shared.names.map { .force($0, ["n": .int64(2)]) })
+        }
+        #expect(added <= 10 && changed <= 10, "a participant's save of 100 records: \(added), \(changed)")
         #expect(saved <= 10, "a participant's save of a new record: \(saved)")
         let page = try await count { _ = try await database.changes() }
         #expect(page <= 2, "a page of a feed: \(page)")
