@@ -73,6 +73,8 @@ struct ArchivedClass: Sendable {
         "CKDatabaseSubscription", CKDatabaseSubscription.self, superclass: subscription)
     static let notificationInfo = ArchivedClass("CKNotificationInfo", CKSubscription.NotificationInfo.self)
     static let notificationID = ArchivedClass("CKNotificationID", CKNotification.ID.self)
+    static let operationGroup = ArchivedClass("CKOperationGroup", CKOperationGroup.self)
+    static let locationSortDescriptor = ArchivedClass("CKLocationSortDescriptor", CKLocationSortDescriptor.self)
 
     /// The classes that unarchivers find by name. A new class needs an entry here and its own `classForKeyedArchiver`.
     static var all: [ArchivedClass] {
@@ -82,7 +84,7 @@ struct ArchivedClass: Sendable {
             encryptedValueStore, encryptedData, changeToken, zoneConfiguration, zoneOptions, query, queryCursor,
             subscription,
             querySubscription, recordZoneSubscription, databaseSubscription, notificationInfo, notificationID,
-            allowedSharingOptions, containerID,
+            allowedSharingOptions, containerID, operationGroup, locationSortDescriptor,
         ]
     }
 

@@ -7,8 +7,7 @@ extension CKContainer {
         let account = account
         guard account.service.hasAccount else { return .noAccount }
         do throws(CKError) {
-            _ = try await account.currentUser(
-                ServiceCall(scope: .public), ErrorContext(containerID: account.identifier))
+            _ = try await account.currentUser(accountCall, ErrorContext(containerID: account.identifier))
             // The result is known only after an operation needed keys, because a status request does not wait for keys.
             let ring = account.keyRing
             if await ring.isUnapproved { _ = try? await ring.device() }
@@ -29,8 +28,7 @@ extension CKContainer {
     /// Returns the ID of the account's user record in this container.
     /// - Throws: `CKError`: `.notAuthenticated` if there is no account.
     func currentUserRecordID() async throws -> CKRecord.ID {
-        let name = try await account.currentUser(
-            ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
+        let name = try await account.currentUser(accountCall, ErrorContext(containerID: session.identifier))
         return CKRecord.ID(unchecked: name, zoneID: .default)
     }
 

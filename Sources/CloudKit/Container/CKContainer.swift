@@ -96,6 +96,12 @@ open class CKContainer: NSObject, @unchecked Sendable {
     /// The account as which new operations start.
     var account: AccountSession { configured.account ?? session.account }
 
+    /// The parameters of requests about the account, as the container is configured (`configuredWith`).
+    var accountCall: ServiceCall {
+        let values = configured.values ?? ConfigurationValues()
+        return ServiceCall(scope: .public, values.merged(over: configured.group?.defaultConfiguration.snapshot))
+    }
+
     /// Runs an operation in this container.
     open func add(_ operation: CKOperation) {
         operation.configuration.container = self

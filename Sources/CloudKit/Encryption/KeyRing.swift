@@ -477,5 +477,5 @@ actor KeyRing {
     }
 
     private static let recordsPerLookup = 400
-    static let call = ServiceCall(scope: .private)
+    static var call: ServiceCall { ServiceCall(scope: .private) }
 }

@@ -36,10 +36,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         let account = account(in: database.session)
         return DatabaseRequestContext(
             session: account,
-            call: ServiceCall(
-                scope: database.databaseScope,
-                requestTimeout: values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout,
-                resourceTimeout: values.resourceTimeout),
+            call: ServiceCall(scope: database.databaseScope, values),
             errors: ErrorContext(account, scope: database.databaseScope, operationID: operationID))
     }
 }

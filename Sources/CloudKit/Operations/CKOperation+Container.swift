@@ -22,10 +22,6 @@ extension CKOperation {
 
     /// The parameters of requests under the operation's effective configuration.
     var containerCall: ServiceCall {
-        let values = effectiveConfiguration
-        return ServiceCall(
-            scope: .public,
-            requestTimeout: values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout,
-            resourceTimeout: values.resourceTimeout)
+        ServiceCall(scope: .public, effectiveConfiguration)
     }
 }

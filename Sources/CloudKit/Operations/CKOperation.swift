@@ -206,15 +206,17 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     private func run() async {
-        var failure: CKError?
-        if !isCancelled {
-            do throws(CKError) {
-                try await perform()
-            } catch {
-                failure = error
+        let outcome =
+            isCancelled
+            ? nil
+            : await ServiceCall.$times.withValue(ServiceCall.Times(effectiveConfiguration)) { () async -> CKError? in
+                do throws(CKError) {
+                    try await perform()
+                    return nil
+                } catch {
+                    return error
+                }
             }
-        }
-        let outcome = failure
         callBack { self.end(outcome) }
     }
 

@@ -96,6 +96,8 @@ open class CKOperationGroup: NSObject, NSSecureCoding, @unchecked Sendable {
 
     open class var supportsSecureCoding: Bool { true }
 
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.operationGroup.archiverClass(for: self) }
+
     /// Decodes a group that was encoded by `encode(with:)`. Archives do not contain the container of the default
     /// configuration.
     public required init(coder aDecoder: NSCoder) {

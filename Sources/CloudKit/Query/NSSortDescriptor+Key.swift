@@ -96,6 +96,8 @@ open class CKLocationSortDescriptor: NSSortDescriptor, NSSecureCoding {
 
     open class var supportsSecureCoding: Bool { true }
 
+    open override var classForKeyedArchiver: AnyClass? { ArchivedClass.locationSortDescriptor.archiverClass(for: self) }
+
     public required init?(coder: NSCoder) {
         guard let key = coder.string(forKey: "key"),
             let location = coder.decodeObject(of: CLLocation.self, forKey: "relativeLocation")

@@ -82,8 +82,9 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         // If two subscriptions have the same ID, the service stores the last one.
         let sent = Dictionary(saved.map { ($0.subscriptionID, $0) }) { $1 }
         var errors: [CKSubscription.ID: CKError] = [:]
-        var operations: [SubscriptionOperation] = []
-        var ids: [CKSubscription.ID] = []
+        // Deletions come first, so that a query subscription can replace an equivalent one.
+        var operations = deletedIDs.map { SubscriptionOperation.delete(subscriptionID: $0) }
+        var ids = deletedIDs
         for id in saved.map(\.subscriptionID).uniqued() {
             guard let subscription = sent[id] else { continue }
             do throws(PredicateRefusal) {
@@ -93,8 +94,6 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
                 errors[id] = CKError(.invalidArguments, error.description, context.errors)
             }
         }
-        operations += deletedIDs.map { .delete(subscriptionID: $0) }
-        ids += deletedIDs
         if !operations.isEmpty {
             for (id, error) in zip(ids, try await context.modifySubscriptions(operations)) { errors[id] = error }
         }

@@ -100,10 +100,30 @@ package struct ServiceCall: Sendable {
     /// The maximum time in seconds for the whole request; nil for no limit.
     package var resourceTimeout: TimeInterval?
 
-    package init(scope: CKDatabase.Scope, requestTimeout: TimeInterval = 60, resourceTimeout: TimeInterval? = nil) {
+    /// The time-outs of the operation that the task works for. What the operation needs besides its own requests, such as
+    /// keys, has them too.
+    struct Times {
+        var request: TimeInterval
+        var resource: TimeInterval?
+
+        init(_ values: ConfigurationValues) {
+            request = values.timeoutIntervalForRequest ?? ConfigurationValues.defaultRequestTimeout
+            resource = values.resourceTimeout
+        }
+    }
+
+    @TaskLocal static var times: Times?
+
+    package init(scope: CKDatabase.Scope, requestTimeout: TimeInterval? = nil, resourceTimeout: TimeInterval? = nil) {
         self.scope = scope
-        self.requestTimeout = requestTimeout
-        self.resourceTimeout = resourceTimeout
+        self.requestTimeout =
+            requestTimeout ?? Self.times?.request ?? ConfigurationValues.defaultRequestTimeout
+        self.resourceTimeout = resourceTimeout ?? Self.times?.resource
+    }
+
+    init(scope: CKDatabase.Scope, _ values: ConfigurationValues) {
+        let times = Times(values)
+        self.init(scope: scope, requestTimeout: times.request, resourceTimeout: times.resource)
     }
 }
 

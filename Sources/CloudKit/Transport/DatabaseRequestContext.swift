@@ -50,8 +50,30 @@ struct DatabaseRequestContext: Sendable {
         return await withAssets(try await withOpenFields(records), progress)
     }
 
-    /// Sends records/lookup. Returns the records as received, without decrypting values or downloading files.
+    /// Looks records up. Returns them as received, without decrypting values or downloading files.
     func lookUp(
+        _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
+    ) async throws(CKError) -> [Result<CKRecord, CKError>] {
+        var results = try await lookUpOnce(recordIDs, desiredKeys: desiredKeys)
+        // The service bounds the bytes of an answer, which has its first records at least.
+        var wanted = results.indices.filter { isOfFullAnswer(results[$0]) }
+        while !wanted.isEmpty {
+            let next = try await lookUpOnce(wanted.map { recordIDs[$0] }, desiredKeys: desiredKeys)
+            for (index, result) in zip(wanted, next) { results[index] = result }
+            let left = wanted.filter { isOfFullAnswer(results[$0]) }
+            if left.count == wanted.count { break }
+            wanted = left
+        }
+        return results
+    }
+
+    private func isOfFullAnswer(_ result: Result<CKRecord, CKError>) -> Bool {
+        guard case .failure(let error) = result, error.code == .limitExceeded else { return false }
+        return LookupRecordsRequest.isOfFullAnswer(error.localizedDescription)
+    }
+
+    /// Sends records/lookup.
+    private func lookUpOnce(
         _ recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]?
     ) async throws(CKError) -> [Result<CKRecord, CKError>] {
         // Each ID names its zone, so that a missing zone fails only the records in that zone. An ID without a zone

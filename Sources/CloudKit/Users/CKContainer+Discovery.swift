@@ -50,7 +50,7 @@ extension CKContainer {
 extension CKContainer {
     /// Returns `nothing`. Throws if there is no account.
     func discovered<Found: Sendable>(_ nothing: Found) async throws(CKError) -> Found {
-        _ = try await account.currentUser(ServiceCall(scope: .public), ErrorContext(containerID: session.identifier))
+        _ = try await account.currentUser(accountCall, ErrorContext(containerID: session.identifier))
         return nothing
     }
 

@@ -139,7 +139,7 @@ extension NephosService {
                         identity.hasAccount =
                             try reader.liveAccount(userRecordName: caller.currentUser.resolve(name)) != nil
                     } else if let address = InvitationAddress.canonical(info) {
-                        identity.hasAccount = try reader.account(named: address) != nil
+                        identity.hasAccount = try reader.account(ofAddress: address) != nil
                     }
                     return .user(identity)
                 }

@@ -56,7 +56,7 @@ struct LookupRecords {
         // The size of the response needs a bound, because a request may name the same record many times.
         if room <= 0 {
             return .limitExceeded(
-                "the answer holds \(Limits.lookupSize) bytes of records before this one; look up fewer at a time")
+                LookupRecordsRequest.fullAnswer(Limits.lookupSize))
         }
         let address = caller.address(item.zoneID ?? request.zoneID)
         guard let zone = try zone(at: address, &zones, room: room, reader) else {

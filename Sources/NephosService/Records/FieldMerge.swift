@@ -28,7 +28,8 @@ struct FieldMerge {
     ) throws -> RecordRow {
         var row = touched(stored)
         row.type = type
-        row.parent = Self.parent(operation.parent, kept: nil)
+        // A conversion to another type replaces the fields alone.
+        row.parent = Self.parent(operation.parent, kept: operation.operationType == .forceUpdate ? stored.parent : nil)
         row.fields = try Self.kept(operation, stored, type: type, fields).bytes
         return row
     }

@@ -61,8 +61,8 @@ struct JustInTimeSchema {
         self.schema = schema
     }
 
-    /// Whether the schema defines the fields of the record type. Shares need no type in a schema that the caller does not
-    /// extend, because the system defines their fields (`CKRecord.SystemType.share`).
+    /// Whether the record type needs an entry in the schema. Shares need none in a schema that the caller does not extend,
+    /// because the system defines their fields (`CKRecord.SystemType.share`). The app's fields of shares need theirs.
     func admits(_ recordType: String) -> Bool {
         guard recordType == SystemRecordType.share else { return true }
         return switch growth {
@@ -79,10 +79,14 @@ struct JustInTimeSchema {
     ) throws(ServiceError) -> RecordFields {
         if admits(recordType) { return try admit(fields, recordType: recordType).fields }
         var fitted = fields
-        for entry in fields.entries {
-            guard let type = SystemRecordType.type(ofField: entry.name, of: recordType) else { continue }
+        for entry in fields.entries where entry.field.value != nil {
+            let system = SystemRecordType.type(ofField: entry.name, of: recordType)
+            guard let type = system ?? schema.type(of: entry.name, in: recordType) else {
+                try checkMayExtend(or: "Cannot create or modify field '\(entry.name)' in record '\(recordType)'")
+                continue
+            }
             let value = try FieldTypeRules.fit(entry.field, to: type, name: entry.name, recordType: recordType)
-            if let value { fitted[entry.name] = Field(value) }
+            if let value { fitted[entry.name] = Field(value, isEncrypted: entry.field.isEncrypted) }
         }
         return fitted
     }

@@ -142,7 +142,7 @@ extension ShareParticipantRow {
     /// deleted.
     func invitedAccount(_ reader: StorageReader) throws -> AccountRow? {
         if account != 0 { return try reader.liveAccount(id: account) }
-        return address.isEmpty ? nil : try reader.account(named: address)
+        return address.isEmpty ? nil : try reader.account(ofAddress: address)
     }
 }
 

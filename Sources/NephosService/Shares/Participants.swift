@@ -262,6 +262,6 @@ extension Participants.Wish {
     func means(_ row: ShareParticipantRow, byID: Bool = true) -> Bool {
         if byID, let id = dictionary.participantID, id == row.id { return true }
         if let account { return row.isOf(account) }
-        return !address.isEmpty && row.address == address
+        return !address.isEmpty && InvitationAddress.isSame(row.address, address)
     }
 }

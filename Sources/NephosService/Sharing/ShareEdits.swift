@@ -225,7 +225,7 @@ struct ShareEdits {
             account = try reader.liveAccount(
                 userRecordName: batch.caller.currentUser.resolve(name))
         } else if !address.isEmpty {
-            account = try reader.account(named: address)
+            account = try reader.account(ofAddress: address)
         }
         return Participants.Wish(dictionary: participant, account: account, address: address)
     }

@@ -2,80 +2,6 @@ import NephosCrypto
 import NephosStorage
 import NephosWire
 
-/// The numbers under which roles, permissions and acceptance states are stored: the raw values of Apple's enumerations.
-extension SharePermission {
-    var number: Int64 {
-        switch self {
-        case .unknown: 0
-        case .none: 1
-        case .readOnly: 2
-        case .readWrite: 3
-        }
-    }
-
-    init(number: Int64) { self = Self.allCases.first { $0.number == number } ?? .unknown }
-}
-
-extension AcceptanceStatus {
-    var number: Int64 {
-        switch self {
-        case .unknown: 0
-        case .pending: 1
-        case .accepted: 2
-        case .removed: 3
-        }
-    }
-
-    init(number: Int64) { self = Self.allCases.first { $0.number == number } ?? .unknown }
-}
-
-extension ParticipantRole {
-    var number: Int64 {
-        switch self {
-        case .unknown: 0
-        case .owner: 1
-        case .administrator: 2
-        case .privateUser: 3
-        case .publicUser: 4
-        }
-    }
-
-    init(number: Int64) { self = Self.allCases.first { $0.number == number } ?? .unknown }
-}
-
-extension ShareRow {
-    var isZoneWide: Bool { root.isEmpty }
-    var isLive: Bool { endedAt == 0 }
-
-    /// The permission of an account that has only the share's URL.
-    var openPermission: SharePermission {
-        get { SharePermission(number: publicPermission) }
-        set { publicPermission = newValue.number }
-    }
-}
-
-extension ShareParticipantRow {
-    /// The role of rows that are requests for access.
-    static let requesterRole: Int64 = 10
-    /// The role of rows that are blocked accounts.
-    static let blockedRole: Int64 = 11
-
-    var isParticipant: Bool { role < Self.requesterRole }
-    var isRequester: Bool { role == Self.requesterRole }
-    var isBlocked: Bool { role == Self.blockedRole }
-    var hasAccepted: Bool { status == AcceptanceStatus.accepted.number }
-
-    /// Whether the participant may change the share and see all of it. The permission `.none` gives no access.
-    func isAdministrator(of share: ShareRow) -> Bool {
-        hasAccepted && role == ParticipantRole.administrator.number && permission(in: share) != .none
-    }
-
-    /// The participant's current permission: `publicPermission` if the participant joined by the public URL.
-    func permission(in share: ShareRow) -> SharePermission {
-        ParticipantRole(number: role) == .publicUser ? share.openPermission : SharePermission(number: permission)
-    }
-}
-
 /// The short GUIDs at the end of share URLs: a routing key of three base-62 digits, and 128 random bits in 22 digits.
 /// Short GUIDs are secrets and must not be logged. The routing key identifies the store, which the URL does not name
 /// otherwise; several stores may have the same routing key.
@@ -98,29 +24,6 @@ package enum ShortGUID {
     package static func routingKey(_ container: String, _ environment: String) -> String {
         let hash = FNV1a("\(container)\u{0}\(environment)".utf8).value
         return String([0, 20, 40].map { digits[Int((hash >> $0) % 62)] })
-    }
-}
-
-/// The addresses of invitations. In a service that verifies no addresses, an e-mail address belongs to the account of
-/// that name, and `NAME@localhost` belongs to the account NAME.
-enum InvitationAddress {
-    /// The canonical spelling of an address; nil if the lookup info has none.
-    static func canonical(_ info: UserLookupRequest.LookupInfo?) -> String? {
-        guard let address = info?.emailAddress ?? info?.phoneNumber, !address.isEmpty else { return nil }
-        return AccountName.canonical(address)
-    }
-
-    /// Whether the address is the account's. The case of an e-mail address does not matter.
-    static func isAddress(_ address: String, of account: AccountRow) -> Bool {
-        address == account.address || address.contains("@") && address.lowercased() == account.address
-    }
-
-    static func lookupInfo(_ address: String) -> UserLookupRequest.LookupInfo? {
-        if address.isEmpty { return nil }
-        if address.contains("@") { return UserLookupRequest.LookupInfo(emailAddress: address) }
-        return address.first == "+"
-            ? UserLookupRequest.LookupInfo(phoneNumber: address)
-            : UserLookupRequest.LookupInfo(emailAddress: address + "@localhost")
     }
 }
 
@@ -206,13 +109,5 @@ struct ShareDetails {
             : try self.identity(row.account, isNamed: row.hasAccepted || !row.isParticipant)
         if withAddress { identity.lookupInfo = InvitationAddress.lookupInfo(row.address) }
         return identity
-    }
-}
-
-extension ShareParticipantRow {
-    /// Whether the row belongs to the account, by the account's ID or by an invited address of the account.
-    func isOf(_ account: AccountRow) -> Bool {
-        self.account == account.id
-            || self.account == 0 && !address.isEmpty && InvitationAddress.isAddress(address, of: account)
     }
 }

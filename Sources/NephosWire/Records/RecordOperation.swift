@@ -163,3 +163,13 @@ package struct ItemFailures: Hashable, Sendable {
 
     package mutating func add(_ error: ErrorDictionary) { errors.append(error) }
 }
+
+extension LookupRecordsRequest {
+    private static let askForFewer = "bytes of records before this one; look up fewer at a time"
+
+    /// The reason of the refusal to look up a record after others of that many bytes.
+    package static func fullAnswer(_ bytes: Int) -> String { "the answer holds \(bytes) \(askForFewer)" }
+
+    /// Whether a record was refused because of the records before it, so that another request may have it.
+    package static func isOfFullAnswer(_ reason: String) -> Bool { reason.contains(askForFewer) }
+}

@@ -133,6 +133,33 @@ import Testing
         #expect(configuration?.qualityOfService == .utility)
     }
 
+    @Test func `requests about the account and its keys have the configured time-out`() async throws {
+        let service = ScriptedService()
+        let configuration = CKOperation.Configuration()
+        configuration.timeoutIntervalForRequest = 7
+        let record = CKRecord(recordType: "Artwork")
+        record.encryptedValues["secret"] = "x"
+        await service.container.configuredWith(configuration: configuration) { configured in
+            _ = try? await configured.privateCloudDatabase.save(record)
+            _ = try? await configured.userRecordID()
+            _ = try? await configured.accountStatus()
+        }
+        #expect(service.calls.count > 1 && service.calls.allSatisfy { $0.requestTimeout == 7 }, "\(service.calls)")
+    }
+
+    @Test func `an archive names the group and a sort by distance as Apple's do`() throws {
+        let group = CKOperationGroup()
+        let distance = CKLocationSortDescriptor(key: "place", relativeLocation: CLLocation(latitude: 1, longitude: 2))
+        for (object, name) in [(group as NSObject, "CKOperationGroup"), (distance, "CKLocationSortDescriptor")] {
+            let archive = try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+            let text = String(decoding: archive, as: UTF8.self)
+            #expect(text.contains(name) && !text.contains("CloudKit.\(name)"))
+        }
+        let archive = try NSKeyedArchiver.archivedData(withRootObject: distance, requiringSecureCoding: true)
+        let opened = try NSKeyedUnarchiver.unarchivedObject(ofClass: CKLocationSortDescriptor.self, from: archive)
+        #expect(opened?.key == "place" && opened?.relativeLocation.coordinate.longitude == 2)
+    }
+
     @Test func `a group comes back from an archive`() throws {
         let group = CKOperationGroup()
         group.name = "Gallery"

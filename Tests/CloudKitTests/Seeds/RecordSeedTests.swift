@@ -41,6 +41,21 @@ import Testing
         }
     }
 
+    @Test(arguments: Transport.allCases, [CKModifyRecordsOperation.RecordSavePolicy.changedKeys, .allKeys])
+    func `a record of another type takes the place under the same parent`(
+        transport: Transport, policy: CKModifyRecordsOperation.RecordSavePolicy
+    ) async throws {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            let child = note("child")
+            child.setParent(note("parent").recordID)
+            try await database.saveAll([note("parent"), child], policy)
+            try await database.saveAll([note("child", "Task")], policy)
+            let fetched = try await database.record(for: child.recordID)
+            #expect(fetched.recordType == "Task" && fetched.parent?.recordID.recordName == "parent")
+        }
+    }
+
     @Test(arguments: Transport.allCases)
     func `for new instances the dates are nil, and a save sets the times of the first and latest save`(
         transport: Transport

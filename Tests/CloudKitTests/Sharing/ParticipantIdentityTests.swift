@@ -52,6 +52,37 @@ import Testing
         }
     }
 
+    @Test(arguments: Transport.allCases)
+    func `the case of an invited e-mail address does not matter`(transport: Transport) async throws {
+        try await Cloud.with(transport) { cloud in
+            let bob = cloud.container("bob@example.org")
+            _ = try await bob.userRecordID()
+            let list = try await SharedList(cloud.container("alice"))
+            let database = list.owner.privateCloudDatabase
+            let share = CKShare(rootRecord: list.root)
+            let typed = try await list.owner.shareParticipant(forEmailAddress: "Bob@Example.org")
+            #expect(typed.userIdentity.hasiCloudAccount)
+            share.addParticipant(typed)
+            try await database.saveAll([list.root, share])
+            let metadata = try await bob.shareMetadata(for: try #require(share.url))
+            _ = try await bob.accept(metadata)
+
+            let again = try await list.owner.shareParticipant(forEmailAddress: "BOB@example.org")
+            again.permission = .readWrite
+            let fetched = try await current(share, database)
+            fetched.addParticipant(again)
+            try await database.saveAll([fetched])
+            let changed = try await current(share, database)
+            #expect(changed.participants.map(\.permission) == [.readWrite, .readWrite], "\(changed.participants)")
+            #expect(changed.participants.last?.acceptanceStatus == .accepted)
+            for participant in changed.participants where participant.role != .owner {
+                changed.removeParticipant(participant)
+            }
+            try await database.saveAll([changed])
+            await #expect(codeOf { _ = try await bob.accept(metadata) } == .unknownItem)
+        }
+    }
+
     @Test func `a save of one of two devices that add participants at once is a conflict, and loses none`()
         async throws
     {

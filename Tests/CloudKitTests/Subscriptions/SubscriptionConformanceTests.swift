@@ -111,6 +111,20 @@ import Testing
     }
 
     @Test(arguments: Transport.allCases)
+    func `an equivalent query subscription replaces the one that is deleted with it`(transport: Transport) async throws
+    {
+        try await Cloud.with(transport) { cloud in
+            let database = cloud.database()
+            try await makeType(database)
+            try await database.save(query("old"))
+            let results = try await database.modifySubscriptions(saving: [query("new")], deleting: ["old"])
+            #expect(throws: Never.self) { try results.saveResults["new"]?.get() }
+            #expect(throws: Never.self) { try results.deleteResults["old"]?.get() }
+            #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["new"])
+        }
+    }
+
+    @Test(arguments: Transport.allCases)
     func `each subscription of a batch has its own result`(transport: Transport) async throws {
         try await Cloud.with(transport) { cloud in
             let database = cloud.database()

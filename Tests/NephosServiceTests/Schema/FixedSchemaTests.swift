@@ -99,10 +99,8 @@ import Testing
         }
         let saved = try await save("cloudkit.title")
         #expect(saved.allSatisfy { $0.record != nil }, "\(saved)")
-        if isDefined {
-            let other = try await save("color")
-            #expect(other.last?.record == nil, "\(other)")
-        }
+        let other = try await save("color")
+        #expect(other.last?.record == nil, "\(other)")
         #expect(try await cloud.service.exportSchema(context).contains("color") == false)
     }
 
@@ -113,5 +111,36 @@ import Testing
         // Throws unless both the root and the share are saved.
         _ = try await cloud.makeSharedList()
         #expect(try await cloud.service.exportSchema(cloud.context("alice")).contains("cloudkit.share") == false)
+    }
+
+    @Test func `production has an app's fields of shares that were deployed, with their types`() async throws {
+        let cloud = TestCloud()
+        _ = try await cloud.service.importSchema(
+            """
+            DEFINE SCHEMA RECORD TYPE List ( title STRING );
+            RECORD TYPE "cloudkit.share" ( "cloudkit.title" STRING, color STRING, secret ENCRYPTED STRING );
+            """, cloud.context("alice"))
+        _ = try await cloud.service.deploySchema(cloud.context("alice"))
+        let production = cloud.context("alice", environment: .production)
+        _ = try await cloud.service.modifyZones(
+            ModifyZonesRequest(operations: [.init(operationType: .create, zoneID: ZoneIDDictionary(zoneName: "Z"))]),
+            production)
+        func reason(_ field: String, _ value: String) async throws -> String? {
+            let body = """
+                {"zoneID":{"zoneName":"Z"},"operations":[
+                {"operationType":"create","record":{"recordName":"root","recordType":"List"}},
+                {"operationType":"create","record":{"recordName":"share","recordType":"cloudkit.share",
+                "forRecord":{"recordName":"root"},"fields":{"\(field)":{"value":\(value)}}}}]}
+                """
+            let results = try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(decoding: Array(body.utf8)), production
+            ).records
+            return results.last?.error?.reason
+        }
+        #expect(try await reason("typo", "\"x\"")?.contains("field 'typo' in record 'cloudkit.share'") == true)
+        #expect(try await reason("color", "5")?.contains("defined to be: STRING") == true)
+        #expect(try await reason("cloudkit.title", "5")?.contains("STRING") == true)
+        #expect(try await reason("secret", "\"x\"") != nil)
+        #expect(try await reason("color", "\"red\"") == nil)
     }
 }
