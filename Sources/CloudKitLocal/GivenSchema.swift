@@ -36,7 +36,7 @@ package final class GivenSchema: Sendable {
 }
 
 extension SchemaReport.Finding {
-    /// The finding's text, after its place in the schema.
+    /// The finding's line and column, then its text.
     var placedMessage: String {
         guard let line, let column else { return message }
         return "line \(line), column \(column): \(message)"

@@ -16,8 +16,8 @@ package struct HTTPFailure: Error, Sendable {
         case hostNotFound
         /// The connection was refused.
         case cannotConnect
-        /// The certificate of the server is not trusted: its authority is unknown, its time is over, or it is another
-        /// host's.
+        /// The certificate of the server is not trusted: its authority is unknown, it has expired, or it names another
+        /// host.
         case notTrusted
         /// TLS failed in another way, in most cases because the server speaks plain HTTP.
         case noTLS

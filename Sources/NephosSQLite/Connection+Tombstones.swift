@@ -12,8 +12,8 @@ struct TombstoneStatements {
 }
 
 extension Connection {
-    /// The size of a record's fields from which its page is freed with it. The rows of smaller records are about as large as
-    /// tombstones.
+    /// The size of a record's fields from which its row is removed and inserted again, so that its page is freed. The rows of
+    /// smaller records are about as large as tombstones.
     private static let freedSize = 256
 
     /// Puts a tombstone in the place of a large record, under the same number: SQLite merges pages only after a row is

@@ -32,8 +32,8 @@ package struct StoredDirectory: Sendable {
         AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
     }
 
-    /// Checks that the store's file is one of a version that this one can serve. Only its header is read, and nothing is
-    /// changed or locked.
+    /// Checks that this build can serve the version of the store's file. Reads the header alone; changes and locks
+    /// nothing.
     /// - Throws: `StorageError`.
     package func checkVersion(_ id: StoreID) throws {
         do {

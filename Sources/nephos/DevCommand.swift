@@ -1,9 +1,10 @@
-import Dispatch
 import Glibc
 import NephosSQLite
 import NephosServer
 import NephosService
 import NephosStorage
+import NephosThreads
+import Synchronization
 
 /// The command `nephos dev`, which runs the local CloudKit.
 struct DevCommand {
@@ -184,11 +185,11 @@ struct DevCommand {
 
     /// Imports a file on a thread of its own, because an import blocks during each of its requests.
     private static func load(_ path: String, _ assets: String?, _ local: Cloud.Local) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue(label: "import").async {
-                continuation.resume(
-                    with: Result { try ImportCommand.run(path, assets: assets) { try Cloud($0, servedBy: local) } })
-            }
+        let outcome = Mutex<Result<Void, any Error>>(.success(()))
+        try await NativeThread.run("import") {
+            let result = Result { try ImportCommand.run(path, assets: assets) { try Cloud($0, servedBy: local) } }
+            outcome.withLock { $0 = result }
         }
+        try outcome.withLock { try $0.get() }
     }
 }

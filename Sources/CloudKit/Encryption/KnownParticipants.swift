@@ -18,7 +18,7 @@ struct KnownParticipants: Hashable, Sendable {
         isOpen = answer.isOpen
         guard let bytes = answer.participants else { return }
         let last = ParticipantList(bytes, for: proof.group)
-        // A service may show any number: the next one must exist.
+        // The service sends this number: `.max` would leave no next one.
         number = min(last?.number ?? .max, .max - 1)
         list = last.flatMap { proof.isGenuine($0, answer.group) ? $0 : nil }
     }

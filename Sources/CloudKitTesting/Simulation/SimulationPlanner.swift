@@ -59,7 +59,7 @@ struct SimulationPlanner {
         let isSaving = device.waiting.first?.contains(": save") ?? false
         if device.isLaunched, !device.isEditing { moves.append((isSaving ? 60 : 30, .edit(name, seed))) }
         if device.isLaunched, !device.isSyncing { moves.append((25, .sync(name))) }
-        // What passes all at once is not disturbed, and saves come last.
+        // `.finish` lets a run end without disturbances, so it is rare, and never chosen while a save waits.
         if device.isEditing || device.isSyncing && !isSaving || !device.isLaunched { moves.append((8, .finish(name))) }
         if !device.waiting.isEmpty { moves.append((30, .pass(name))) }
         if device.isNotified, !device.isOffline { moves.append((8, .push(name))) }

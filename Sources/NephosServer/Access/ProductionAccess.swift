@@ -153,7 +153,7 @@ struct ProductionAccess: ServerAccess {
         _ route: Route, of container: String, by administrator: Administrator?, _ request: HTTPRequest
     ) {
         let address = SignInCounters.network(request.client) ?? ""
-        // The names of other containers are the caller's text.
+        // A container without a role of this administrator is not recorded: its name is any text that the caller sent.
         let isOwn = if case .account(_, let roles, _)? = administrator { roles[container] != nil } else { false }
         known.noteRefusal(
             route.path, isOwn ? container : "", by: administrator?.actor(address: address), address: address)

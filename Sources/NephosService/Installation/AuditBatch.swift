@@ -99,7 +99,7 @@ extension StorageReader {
             ? nil : "batch \(number) of the audit was changed"
     }
 
-    /// Describes that the last batch of the audit is missing before its time; nil if it is not.
+    /// Returns the problem that the audit's newest batch is gone although it has not expired; nil if there is none.
     func problemOfAuditHead(at now: Int64) throws -> String? {
         guard let head = try entry(AuditHead.self, AuditHead.name),
             head.until.map({ now < $0 + Limits.auditRetention }) ?? true,

@@ -59,9 +59,8 @@ package struct WrappedGroupKey: Hashable, Sendable {
     }
 }
 
-/// The request of `keys/account`, our addition, for the account's devices, and the data that opens the account's keys; and
-/// of `keys/reset`, our addition, which deletes the account's device list, all its keys, and its custom zones that have
-/// keys. Unlike `EmptyRequest` it refuses a body that is not JSON.
+/// The request of two additions of ours: `keys/account` reads the account's devices and wrapped keys, `keys/reset` deletes
+/// the device list, all keys, and the custom zones that have keys. Unlike `EmptyRequest` it refuses a body that is not JSON.
 package struct EmptyKeysRequest: Hashable, Sendable {
     package init() {}
 }

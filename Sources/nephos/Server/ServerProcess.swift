@@ -106,10 +106,10 @@ struct ServedService {
     /// The time in milliseconds for which a stopping server is not ready and answers still, so that load balancers notice.
     var drain: Int64 = 0
 
-    /// Serves.
+    /// Serves until it is told to stop, then drains and stops.
     /// - Parameters:
     ///   - sockets: the bound sockets, which this method owns.
-    ///   - upkeep: the work of the background that ends with the server.
+    ///   - upkeep: background work, cancelled when the server stops.
     ///   - finish: called after the last answer, while the stores are open.
     ///   - ready: called with the port of the first socket, once requests are answered.
     func serve(

@@ -1,4 +1,5 @@
 import Foundation
+import NephosTesting
 import Testing
 
 /// `nephos serve` with mail, as a program.
@@ -95,9 +96,10 @@ import Testing
             try await served.start()
             #expect(try await served.output("accounts", "invite", "Ada@example.org") == "the invitation is mailed")
             var files: [String] = []
-            while files.isEmpty {
-                files = try FileManager.default.contentsOfDirectory(atPath: mails.path).filter { $0.hasSuffix(".eml") }
-                await Task.yield()
+            await eventually {
+                files = (try? FileManager.default.contentsOfDirectory(atPath: mails.path)) ?? []
+                files.removeAll { !$0.hasSuffix(".eml") }
+                return !files.isEmpty
             }
             let mail = try String(contentsOf: mails.appendingPathComponent(files[0]), encoding: .utf8)
             #expect(mail.contains("\r\nTo: <ada@example.org>\r\n") && mail.contains("\r\nSubject: =?UTF-8?B?"))

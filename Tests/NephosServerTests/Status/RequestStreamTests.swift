@@ -272,7 +272,7 @@ import Testing
     }
 
     private func waitUntil(_ responder: Responder, waits count: Int) async {
-        while responder.streams.waitingCount != count { await Task.yield() }
+        await eventually { responder.streams.waitingCount == count }
     }
 
     private func openSocket(_ server: HTTPServer) async throws -> TestConnection {

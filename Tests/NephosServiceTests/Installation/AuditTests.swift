@@ -1,6 +1,7 @@
 import NephosPostgres
 import NephosPostgresTesting
 import NephosStorage
+import NephosTesting
 import NephosWire
 import Testing
 
@@ -43,9 +44,9 @@ import Testing
         #expect(before.map(\.event) == ["container made", "account made", "address verified", "API token made"])
         #expect(try await installation.verifyAudit(nil).batches == 0)
         let server = Task { await installation.chainAudit() }
-        while test.clock.sleeping == 0 { await Task.yield() }
+        await eventually { test.clock.sleeping > 0 }
         test.clock.advance(milliseconds: Limits.auditInterval)
-        while try await installation.verifyAudit(nil).batches == 0 { await Task.yield() }
+        await eventually { (try? await installation.verifyAudit(nil).batches) ?? 0 > 0 }
         server.cancel()
         await server.value
         #expect(try await installation.audit(after: 0).events == before)

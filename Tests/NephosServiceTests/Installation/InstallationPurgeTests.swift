@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosTesting
 import Testing
 
 @testable import NephosService
@@ -12,9 +13,9 @@ import Testing
         let purge = Task { await test.installation.purgeExpired() }
         defer { purge.cancel() }
         func advance(_ milliseconds: Int64) async {
-            while test.clock.sleeping == 0 { await Task.yield() }
+            await eventually { test.clock.sleeping > 0 }
             test.clock.advance(milliseconds: milliseconds)
-            while test.clock.sleeping == 0 { await Task.yield() }
+            await eventually { test.clock.sleeping > 0 }
         }
         func batches() async throws -> Int { try await test.installation.verifyAudit(nil).batches }
 
