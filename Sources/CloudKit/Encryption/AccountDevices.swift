@@ -157,8 +157,7 @@ package struct AccountDevices: Sendable {
                 throw .transport(.internalError, "another device changed the list meanwhile: try again")
             }
             contents.secrets.accountKeys = keys.mapValues { Data($0.secretKey) }
-            contents.code = nil
-            contents.isRevoked = nil
+            (contents.code, contents.isRevoked) = (nil, nil)
             contents.listCount = longer.count
             contents.listHash = Data(longer.hash)
             let recovered = contents

@@ -88,16 +88,7 @@ struct ModifySubscriptions {
                 return try fitted(query, schema)
             }
         }
-        let row = SubscriptionRow(
-            owner: owner, account: account.id, id: id, recordType: matchedType(of: subscription), zone: zone,
-            body: subscription.encoded(),
-            // A shared database has changes of several owners.
-            since: caller.scope == .shared
-                ? try transaction.nextSeparatingSequence() : try transaction.nextSequence())
-        guard row.body.count <= Limits.subscriptionSize else {
-            throw ServiceError.limitExceeded(
-                "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")
-        }
+        let row = try row(of: subscription, id, zone, transaction)
         var known =
             try others
             ?? KnownSubscriptions(transaction.subscriptions(owner: owner, account: account.id))
@@ -112,6 +103,22 @@ struct ModifySubscriptions {
         try transaction.put(row)
         known.insert(subscription, zone: zone, size: row.body.count)
         return subscription
+    }
+
+    private func row(
+        of subscription: SubscriptionDictionary, _ id: String, _ zone: Int64, _ transaction: StorageTransaction
+    ) throws -> SubscriptionRow {
+        let row = SubscriptionRow(
+            owner: caller.subscriptionOwner(account), account: account.id, id: id,
+            recordType: matchedType(of: subscription), zone: zone, body: subscription.encoded(),
+            // A shared database has changes of several owners.
+            since: caller.scope == .shared
+                ? try transaction.nextSeparatingSequence() : try transaction.nextSequence())
+        guard row.body.count <= Limits.subscriptionSize else {
+            throw ServiceError.limitExceeded(
+                "the subscription holds \(row.body.count) bytes; at most \(Limits.subscriptionSize) are allowed")
+        }
+        return row
     }
 
     /// The record type whose changes the subscription matches; empty for all types. The type of a change in a share is

@@ -87,7 +87,7 @@ extension ZoneBatch {
         }
         let sent = try AssetAdmission(access: caller.assets, zone: zone.key, scope: caller.scope, reader: reader)
             .admit(operation.fields, of: operation.recordName, stored: stored)
-        let keyUse = try EncryptionRules(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
+        let keyUse = try EncryptionAdmission(zone: zone.key, scope: caller.scope, reader: reader).admit(operation)
         let fields = try draft.admit(sent.fields, ofRecordOf: type)
         let row: RecordRow
         if let stored {

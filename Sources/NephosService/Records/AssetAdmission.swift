@@ -91,7 +91,7 @@ struct AssetAdmission {
         guard let seal = sent.seal else { return nil }
         guard scope != .public else { throw .sealedInPublic(field: target.fieldName) }
         guard case .wrapped(let bytes) = seal, bytes.count == Limits.wrappedAssetKeySize,
-            bytes[0] == EncryptionRules.format, ContentSeal.size(ofSealed: sent.size) != nil
+            bytes[0] == EncryptionAdmission.format, ContentSeal.size(ofSealed: sent.size) != nil
         else { throw refusal(target, "nephosSeal has not the form of a wrapped key") }
         return seal
     }

@@ -50,15 +50,18 @@ final class ServeListeners: Sendable {
                 "'--behind-proxy' needs '--trust-proxy ADDRESS', the proxy's, such as 127.0.0.1: without it all clients "
                     + "are one, and a guess of one's password delays the others.")
         }
-        if let metricsAddress {
-            do throws(ListeningError) {
-                try ListeningSocket.check(metricsAddress)
-            } catch {
-                throw UsageError("'--metrics-listen': \(error).")
-            }
-        }
+        try Self.checkMetrics(metricsAddress)
         guard url.isSecure || credentials == nil else {
             throw UsageError("'--url \(url.text)' is not https, but '--tls-cert' is given.")
+        }
+    }
+
+    private static func checkMetrics(_ address: String?) throws(UsageError) {
+        guard let address else { return }
+        do throws(ListeningError) {
+            try ListeningSocket.check(address)
+        } catch {
+            throw UsageError("'--metrics-listen': \(error).")
         }
     }
 

@@ -6,7 +6,7 @@ import NephosWire
 /// Documentation/Encryption.md). A value must arrive encrypted, in the known format, under a record key that the
 /// record's readers find stored with the record. The group key that must wrap that record key is known only after the
 /// batch's shares are (`KeyPlan`).
-struct EncryptionRules {
+struct EncryptionAdmission {
     let zone: ZoneKey
     let scope: DatabaseScope
     let reader: StorageReader
