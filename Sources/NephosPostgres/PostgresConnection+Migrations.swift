@@ -11,6 +11,7 @@ extension PostgresConnection {
         if try isCurrent && missingIndexes(migrations).isEmpty && missingStatistics().isEmpty { return }
         try lockTables(options)
         let ran = try ranCount(migrations, options.prefix)
+        if ran < migrations.count { try ServerChecks.refuseMigration(self, options, isFirst: ran == 0) }
         for count in ran..<migrations.count {
             try run(migrations[count], of: Array(migrations[...count]), isFirst: ran == 0, options)
         }

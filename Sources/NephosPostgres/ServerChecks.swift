@@ -72,6 +72,44 @@ enum ServerChecks {
     /// A busy pooler gives a connection the session that it had in about a third of its transactions.
     private static let sessionChecks = 20
 
+    /// Refuses a role that may not make the tables, or change those of an earlier version.
+    /// - Parameter isFirst: whether there are no tables.
+    /// - Throws: `StorageError` `.constraint` that says who has to start the server.
+    static func refuseMigration(
+        _ connection: PostgresConnection, _ options: PostgresOptions, isFirst: Bool
+    ) throws {
+        let schema = PostgresAddress.quoted(options.prefix)
+        if isFirst {
+            let refused = try connection.ask(
+                """
+                SELECT quote_ident(current_user), quote_ident(current_database())
+                WHERE NOT has_database_privilege(current_database(), 'CREATE')
+                """
+            ).first
+            guard let refused, let role = refused.first, let database = refused.last else { return }
+            throw StorageError(
+                .constraint,
+                """
+                the role \(role) may not make tables: GRANT CREATE ON DATABASE \(database) TO \(role), or start nephos once as \
+                a role that may, and let \(role) use its tables (Documentation/PostgreSQL.md, Least privilege)
+                """)
+        }
+        let other = try connection.ask(
+            """
+            SELECT quote_ident(current_user), quote_ident(pg_get_userbyid(relowner)) FROM pg_class
+            WHERE relnamespace = to_regnamespace(\(PostgresAddress.literal(schema))) AND relname = 'installation'
+                AND NOT pg_has_role(relowner, 'USAGE')
+            """
+        ).first
+        guard let other, let role = other.first, let owner = other.last else { return }
+        throw StorageError(
+            .constraint,
+            """
+            the tables are of an earlier version, and the role \(role) does not own them: start this version of nephos once as \
+            their owner, \(owner) (Documentation/PostgreSQL.md, Least privilege)
+            """)
+    }
+
     /// What is wrong with a server's settings; nil for nothing.
     static func problem(_ value: (String) throws -> String) rethrows -> String? {
         for (setting, isFine, reason) in settings {

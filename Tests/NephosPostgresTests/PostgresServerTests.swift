@@ -389,6 +389,32 @@ import Testing
         stores.close()
     }
 
+    @Test func `a role that may not make tables is refused with the privilege that it lacks`() throws {
+        let name = "role_\(UInt32.random(in: .min ... .max))"
+        let text = try TestCluster.text.get()
+        let admin = try PostgresConnection(
+            try PostgresAddress(text), PostgresOptions(acceptsUnsafeServer: true), damage: nil)
+        try admin.execute("CREATE ROLE \(name) LOGIN")
+        admin.close()
+        let address = try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)"))
+        let options = TestCluster.options(connections: 2)
+        let error = #expect(throws: StorageError.self) { try PostgresStores(address, options: options) }
+        #expect(error?.code == .constraint)
+        #expect(error?.message.contains("GRANT CREATE ON DATABASE postgres TO \(name)") == true, "\(error as Any)")
+
+        // Nor may it change those of an earlier version.
+        let owned = try PostgresConnection(try PostgresAddress(text), options, damage: nil)
+        try ServerChecks.refuseMigration(owned, options, isFirst: true)
+        owned.close()
+        try PostgresStores(try PostgresAddress(text), options: options).close()
+        let other = try PostgresConnection(address, options, damage: nil)
+        let refusal = #expect(throws: StorageError.self) {
+            try ServerChecks.refuseMigration(other, options, isFirst: false)
+        }
+        other.close()
+        #expect(refusal?.message.contains("owner, nephos") == true, "\(refusal as Any)")
+    }
+
     @Test func `a role that may only read and write uses tables that another made`() async throws {
         let name = "role_\(UInt32.random(in: .min ... .max))"
         let text = try TestCluster.text.get()
