@@ -27,9 +27,6 @@ extension CKSyncEngine {
         static let maximumCount = 400
         /// The maximum size of a batch in bytes: the 2 MB limit of a request, less a margin.
         static let maximumSize = 3 << 19
-        /// The maximum number of participants, requesters and blocked accounts that the shares of a batch list: the
-        /// service's limit for a request.
-        static let maximumListed = 2000
 
         /// A batch of the first pending changes, as many as fit in one request; nil if no changes are left.
         ///
@@ -56,7 +53,7 @@ extension CKSyncEngine {
                     if size > 0, size + more > Self.maximumSize { return }
                     size += more
                     let people = (record as? CKShare)?.shareToModify().listedCount ?? 0
-                    if listed > 0, listed + people > Self.maximumListed { return }
+                    if listed > 0, listed + people > ShareToModify.listedPerRequest { return }
                     listed += people
                     recordsToSave.append(record)
                 }

@@ -1,3 +1,5 @@
+import NephosWire
+
 /// Every limit, with its unit and source. A limit without a source is this service's own.
 package enum Limits {
     /// The maximum number of characters per record name: `CKRecord.ID`, Apple's documentation.
@@ -294,7 +296,7 @@ package enum Limits {
     /// The maximum number of participants, of requesters, and of blocked accounts that one save of a share may list.
     static let listedParticipants = 4 * shareParticipants
     /// The maximum number of them that all shares of a request list: each is looked up in the write.
-    static let listedPerRequest = 20 * shareParticipants
+    static let listedPerRequest = ShareToModify.listedPerRequest
     /// The maximum number of Unicode scalars per invited address.
     static let invitationAddressLength = 320
     /// The maximum number of records per chain of parents.

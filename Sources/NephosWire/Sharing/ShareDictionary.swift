@@ -62,6 +62,8 @@ package struct ShareToModify: Hashable, Sendable {
     /// (`ParticipantList`). The service then uses the request's identifiers for the participants that the list names.
     package var signedParticipants: [UInt8]?
 
+    /// The maximum number of participants, requesters and blocked accounts that all shares of a request list.
+    package static let listedPerRequest = 2000
     /// The number of participants, requesters and blocked accounts that the save lists.
     package var listedCount: Int { (participants?.count ?? 0) + (requesters?.count ?? 0) + (blocked?.count ?? 0) }
 

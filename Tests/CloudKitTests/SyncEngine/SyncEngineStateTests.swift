@@ -1,5 +1,6 @@
 import CloudKitLocal
 import NephosTesting
+import NephosWire
 import Testing
 
 @testable import CloudKit
@@ -124,7 +125,7 @@ import Testing
             return share
         }
         let listed = batch?.recordsToSave.compactMap { ($0 as? CKShare)?.participants.count } ?? []
-        let limit = CKSyncEngine.RecordZoneChangeBatch.maximumListed
+        let limit = ShareToModify.listedPerRequest
         #expect(listed.count < pending.count && listed.reduce(0, +) <= limit)
         #expect(listed.reduce(0, +) + (listed.first ?? 0) > limit)
     }
