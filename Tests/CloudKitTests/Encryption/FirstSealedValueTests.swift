@@ -297,13 +297,7 @@ import Testing
 
     @Test func `a record's error says that a device of the owner will hand its key over`() async throws {
         let cloud = try Cloud()
-        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
-        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
-        let url = try #require(share.url)
-        var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
-        components.fragment = nil
-        try await guest.join(components.url)
-        let zone = try await sharedZone(guest)
+        let (_, guest, zone) = try await cloud.guestWithoutKey()
         let reading = await reason { _ = try await guest.sharedCloudDatabase.record(for: id("milk", zone)) }
         #expect(reading.contains("record 'milk' has not arrived: a device of its owner's hands it over"), "\(reading)")
     }

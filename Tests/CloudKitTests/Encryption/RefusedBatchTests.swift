@@ -103,13 +103,7 @@ import Testing
         isAtomic: Bool, childFirst: Bool
     ) async throws {
         let cloud = try Cloud()
-        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
-        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
-        let url = try #require(share.url)
-        var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
-        components.fragment = nil
-        try await guest.join(components.url)
-        let zone = try await sharedZone(guest)
+        let (owner, guest, zone) = try await cloud.guestWithoutKey()
         let records = folder(in: zone, childFirst: childFirst)
         let database = guest.sharedCloudDatabase
         // The second time the app knows the list's share.

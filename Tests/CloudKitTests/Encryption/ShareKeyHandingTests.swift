@@ -17,13 +17,6 @@ import Testing
         return try #require(try await database.record(for: recordID) as? CKShare)
     }
 
-    private func withoutFragment(_ url: URL?) throws -> URL? {
-        let url = try #require(url)
-        var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
-        components.fragment = nil
-        return components.url
-    }
-
     /// Shares a list with accounts, each of which may write.
     private func share(
         _ owner: CKContainer, _ cloud: Cloud, with names: [String], administrators: Set<String> = []
@@ -55,7 +48,7 @@ import Testing
         let share = try await share(owner, cloud, with: ["ana", "bob"], administrators: ["ana"])
         let first = try await self.keys(owner, share).group
         #expect(first.count == 1 && first[0].administrators.count == 1, "one version, which names the administrator")
-        for guest in [admin, bob] { try await guest.join(try withoutFragment(share.url)) }
+        for guest in [admin, bob] { try await guest.joinWithoutKey(share.url) }
         let zone = try await sharedZone(admin)
         #expect(try await text(bob.sharedCloudDatabase, "milk", in: zone) == "Milk")
 
@@ -64,7 +57,7 @@ import Testing
         invited.permission = .readWrite
         seen.addParticipant(invited)
         _ = try await admin.sharedCloudDatabase.save(seen)
-        try await carol.join(try withoutFragment(share.url))
+        try await carol.joinWithoutKey(share.url)
         #expect(try await text(carol.sharedCloudDatabase, "milk", in: zone) == "Milk")
 
         let bobsID = try await bob.userRecordID()
@@ -282,7 +275,7 @@ import Testing
         let cloud = try Cloud()
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
-        try await guest.join(try withoutFragment(share.url))
+        try await guest.joinWithoutKey(share.url)
         let listener = try await SharingListener(guest, other: cloud.container("ana"))
         let device = SyncDevice()
         device.encrypts.value = true
@@ -324,7 +317,7 @@ import Testing
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
         let device = await automaticDevice(guest)
-        try await guest.join(try withoutFragment(share.url))
+        try await guest.joinWithoutKey(share.url)
         await waitForMissingKeys(device)
         _ = try await owner.privateCloudDatabase.recordZoneChanges(inZoneWith: Cloud.zoneID, since: nil)
         await wait(device, for: "milk")

@@ -69,6 +69,13 @@ import Testing
             try await owner.privateCloudDatabase.saveAll([root, share])
             return share
         }
+
+        /// The owner of a shared list, and a guest who has joined without its key.
+        func guestWithoutKey() async throws -> (owner: CKContainer, guest: CKContainer, zone: CKRecordZone.ID) {
+            let (owner, guest) = (container("mei"), container("ana"))
+            let share = try await share(try await makeList(owner), of: owner)
+            return (owner, guest, try await guest.joinWithoutKey(share.url).recordID.zoneID)
+        }
     }
 
     @Test(arguments: [true, false])
@@ -124,13 +131,7 @@ import Testing
         async throws
     {
         let cloud = try Cloud()
-        let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
-        let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
-        let url = try #require(share.url)
-        var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
-        components.fragment = nil
-        try await guest.join(components.url)
-        let zone = try await sharedZone(guest)
+        let (owner, guest, zone) = try await cloud.guestWithoutKey()
         let database = guest.sharedCloudDatabase
         func busy(_ body: () async throws -> Void) async -> Double? {
             do {

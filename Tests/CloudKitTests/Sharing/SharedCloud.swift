@@ -99,6 +99,15 @@ extension CKContainer {
     func join(_ url: URL?) async throws -> CKShare {
         try await accept(try await shareMetadata(for: try #require(url)))
     }
+
+    /// Accepts a share by its URL without the fragment, which has the share's key.
+    @discardableResult
+    func joinWithoutKey(_ url: URL?) async throws -> CKShare {
+        let url = try #require(url)
+        var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: false))
+        components.fragment = nil
+        return try await join(components.url)
+    }
 }
 
 /// The code of the `CKError` that `body` throws; nil where it throws none.
