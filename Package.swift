@@ -163,8 +163,8 @@ let package = Package(
         tests(
             "CloudKitTests",
             [
-                "CloudKit", "CloudKitLocal", "CloudKitExtras", "NephosServer", "NephosService", "NephosSQLite",
-                "NephosWire", "NephosCrypto", "NephosTesting",
+                "CloudKit", "CloudKitLocal", "CloudKitTesting", "CloudKitExtras", "NephosServer", "NephosService",
+                "NephosSQLite", "NephosWire", "NephosCrypto", "NephosTesting",
             ],
             exclude: ["RealCode", "Encryption/sealed_values.py"]),
         tests("CloudKitTestingTests", ["CloudKit", "CloudKitExtras", "CloudKitTesting"]),

@@ -51,15 +51,17 @@ final class SyncDevice: CKSyncEngineDelegate {
     }
 
     /// Starts the engine with what is on the disk.
+    /// - Parameter environment: nil for that of the database.
     func start(
         _ database: CKDatabase, automatically: Bool = false, subscriptionID: CKSubscription.ID? = nil,
-        environment: SyncEngineEnvironment = SyncEngineEnvironment(sleep: { _ in })
+        environment: SyncEngineEnvironment? = SyncEngineEnvironment(sleep: { _ in })
     ) {
         var configuration = CKSyncEngine.Configuration(
             database: database, stateSerialization: life.withLock { $0.disk.state }, delegate: self)
         configuration.automaticallySync = automatically
         configuration.subscriptionID = subscriptionID
-        let engine = CKSyncEngine(configuration, environment: environment)
+        let engine =
+            environment.map { CKSyncEngine(configuration, environment: $0) } ?? CKSyncEngine(configuration)
         running.withLock { $0 = engine }
     }
 
