@@ -1,6 +1,6 @@
 import CloudKit
 import CloudKitExtras
-import CloudKitLocal
+import CloudKitTesting
 import Foundation
 import Testing
 
@@ -77,17 +77,15 @@ import Testing
     }
 
     @Test func `another account has a status of its own`() async throws {
-        let service = FaultyService(cloud.container(account: "mei"))
-        let one = SyncDevice()
-        one.start(service.container.privateCloudDatabase)
+        let (phone, one) = (cloud.device("phone", account: "mei"), SyncDevice())
+        one.start(phone.container.privateCloudDatabase)
         try await one.engine.fetchChanges()
         one.edit(id("a"), "1")
         await expectFailure(.partialFailure) { try await one.engine.sendChanges() }
         let before = one.engine.syncStatus
         #expect(before.lastFetch != nil && before.lastError != nil && before.lag > 0)
 
-        service.target.value = FaultyService(cloud.container(account: "tom")).target.value
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        phone.signIn("tom")
         let during = Box<[SyncStatus]>([])
         one.onEvent.value = { event in
             if case .accountChange = event { during.value.append(one.engine.syncStatus) }

@@ -1,6 +1,5 @@
 import CloudKit
-import CloudKitLocal
-import NephosWire
+import CloudKitTesting
 import Testing
 
 @Suite struct SyncEngineTests {
@@ -314,32 +313,28 @@ import Testing
     }
 
     @Test func `a change that fails for the network stays pending, and the caller gets the error`() async throws {
-        let service = FaultyService(cloud.container())
-        let one = device(on: service.container)
+        let one = device()
         addZone(one)
         one.edit(id("a"), "1")
-        service.fate.value = { $0 == "records/modify" ? .fails(.transport(.networkFailure, "gone")) : .passes }
+        cloud.fail(.save, with: .networkFailure)
         await expectFailure(.networkFailure) { try await one.engine.sendChanges() }
         #expect(one.log.suffix(2) == ["sent [] failed [\"a!4\"]", "did send"])
         #expect(one.engine.state.pendingRecordZoneChanges == [.saveRecord(id("a"))])
-        service.fate.value = { $0 == "changes/zone" ? .fails(.transport(.networkFailure, "gone")) : .passes }
+        cloud.fail(.changes, zone: "Z", with: .networkFailure)
         try await one.engine.sendChanges()
         one.clearLog()
         await expectFailure(.networkFailure) { try await one.engine.fetchChanges() }
         #expect(one.log.suffix(3) == ["will fetch zone Z", "did fetch zone Z!4", "did fetch"])
-        service.fate.value = { _ in .passes }
         try await one.engine.fetchChanges()
         #expect(one.log.suffix(3) == ["fetched [\"a\"]", "did fetch zone Z", "did fetch"])
     }
 
     @Test func `a lost answer loses no change`() async throws {
-        let service = FaultyService(cloud.container())
-        let one = device(on: service.container)
+        let one = device()
         addZone(one)
         one.edit(id("a"), "1")
-        service.fate.value = { $0 == "records/modify" ? .losesAnswer(.transport(.networkFailure, "gone")) : .passes }
+        cloud.fail(.save, at: .afterCommit, with: .networkFailure)
         await expectFailure(.networkFailure) { try await one.engine.sendChanges() }
-        service.fate.value = { _ in .passes }
         await expectFailure(.partialFailure) { try await one.engine.sendChanges() }
         #expect(one.log.suffix(3) == ["will send manual", "sent [] failed [\"a!14\"]", "did send"])
         #expect(one.engine.state.pendingRecordZoneChanges.isEmpty)
@@ -446,29 +441,25 @@ import Testing
     // MARK: Accounts
 
     @Test func `another account's data is not this account's`() async throws {
-        let service = FaultyService(cloud.container(account: "mei"))
-        let one = device(on: service.container)
+        let phone = cloud.device("phone", account: "mei")
+        let one = device(on: phone.container)
         addZone(one)
         one.edit(id("a"), "mei's")
         try await one.engine.sendChanges()
         one.edit(id("b"), "mei's too")
 
-        let tom = FaultyService(cloud.container(account: "tom"))
-        service.target.value = tom.target.value
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        phone.signIn("tom")
         one.clearLog()
         try await one.engine.fetchChanges()
         #expect(one.log == ["account switch", "will fetch manual", "did fetch"])
         #expect(one.engine.state.pendingRecordZoneChanges.isEmpty && one.texts.isEmpty)
 
-        service.target.value = FaultyService(cloud.container(account: nil)).target.value
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        phone.signIn(nil)
         one.clearLog()
         await expectFailure(.notAuthenticated) { try await one.engine.fetchChanges() }
         #expect(one.log == ["account out"])
 
-        service.target.value = FaultyService(cloud.container(account: "mei")).target.value
-        NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
+        phone.signIn("mei")
         try await one.engine.fetchChanges()
         #expect(one.texts == ["a": "mei's"] && one.log[1] == "account in")
     }
@@ -491,19 +482,12 @@ import Testing
     }
 
     @Test func `an automatic engine retries with backoff, and not before the service allows`() async throws {
-        let service = FaultyService(cloud.container())
-        let (waits, failures) = (Box<[Double]>([]), Box(0))
-        service.fate.value = { path in
-            guard path == "records/modify", failures.value < 4 else { return .passes }
-            failures.value += 1
-            return .fails(
-                failures.value == 2
-                    ? .refused(ErrorDictionary(uuid: "u", serverErrorCode: .throttled, reason: "slow", retryAfter: 30))
-                    : .transport(.networkFailure, "gone"))
-        }
-        let one = SyncDevice()
+        cloud.fail(.save, with: .networkFailure)
+        cloud.fail(.save, with: .requestRateLimited, retryAfter: 30)
+        cloud.fail(.save, .first(2), with: .networkFailure)
+        let (one, waits) = (SyncDevice(), Box<[Double]>([]))
         one.start(
-            service.container.privateCloudDatabase, automatically: true,
+            cloud.container().privateCloudDatabase, automatically: true,
             environment: SyncEngineEnvironment(sleep: { waits.value.append($0) }))
         addZone(one)
         one.edit(id("a"), "1")

@@ -1,4 +1,4 @@
-import CloudKitLocal
+import CloudKitTesting
 import NephosWire
 import Testing
 
@@ -99,42 +99,42 @@ import Testing
     // MARK: An engine's work
 
     private func device(
-        on service: FaultyService, sleep: @escaping @Sendable (Double) async throws -> Void
+        on container: CKContainer, sleep: @escaping @Sendable (Double) async throws -> Void
     ) -> SyncDevice {
         let device = SyncDevice()
         device.start(
-            service.container.privateCloudDatabase, automatically: true,
+            container.privateCloudDatabase, automatically: true,
             environment: SyncEngineEnvironment(sleep: sleep))
         return device
     }
 
     @Test func `cancelling operations leaves a retry scheduled`() async throws {
         let (asleep, isOver) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        let service = FaultyService(try LocalCloud().container())
-        let one = device(on: service) { _ in
+        let cloud = try LocalCloud()
+        let one = device(on: cloud.container()) { _ in
             asleep.continuation.finish()
             for await _ in isOver.stream {}
         }
         await one.wait { $0.contains("did fetch") }
-        service.fate.value = { $0 == "records/modify" ? .fails(.transport(.networkFailure, "gone")) : .passes }
+        let fault = cloud.fail(.save, .all, with: .networkFailure)
         one.engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: zoneID))])
         one.edit(CKRecord.ID("a", "Z"), "1")
         for await _ in asleep.stream {}
         await one.engine.cancelOperations()
-        service.fate.value = { _ in .passes }
+        fault.cancel()
         isOver.continuation.finish()
         await one.wait { $0.contains("sent [\"a\"] failed []") }
     }
 
     @Test func `sends that save nothing back off after the second`() async throws {
         let (waits, refusals) = (Box<[Double]>([]), Box(0))
-        let service = FaultyService(try LocalCloud().container())
-        service.fate.value = { path in
+        // Faults of zones would also concern the lookups that precede saves of records.
+        let service = FaultyService(try LocalCloud().container()) { path in
             guard path == "zones/modify", refusals.value < 3 else { return .passes }
             refusals.value += 1
             return .fails(.refused(.scripted(.quotaExceeded)))
         }
-        let one = device(on: service) { waits.value.append($0) }
+        let one = device(on: service.container) { waits.value.append($0) }
         // The app saves a missing zone, and the record again.
         one.edit(CKRecord.ID("a", "Z"), "1")
         await one.wait { $0.contains("sent [\"a\"] failed []") }
