@@ -27,12 +27,12 @@ import Testing
     /// A device with another one that can change its records, and the names of the items of each records/modify of the first.
     private func devices() async throws -> (database: CKDatabase, other: CKDatabase, requests: Box<[Set<String>]>) {
         let container = try LocalCloud().container(account: "mei")
-        let service = FaultyService(container)
+        let service = HostileService(container)
         let requests = Box<[Set<String>]>([])
         service.afterModifyingRecords.value = { request, _ in
             requests.value.append(Set(request.operations.compactMap(\.record.recordName)))
         }
-        let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+        let database = service.container.privateCloudDatabase
         _ = try await database.save(CKRecordZone(zoneID: Self.zoneID))
         return (database, container.privateCloudDatabase, requests)
     }

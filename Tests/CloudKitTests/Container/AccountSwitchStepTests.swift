@@ -257,9 +257,9 @@ private final class Switching: Sendable {
         cloud = try LocalCloud()
         files = try TestFiles()
         let id = directory.add(account: "mei") { [self] in
-            FaultyService(cloud.container($0, account: "mei")) { path in
+            HostileService(cloud.container($0, account: "mei")) { path in
                 if path != "courier" { self.step(path) }
-                return .passes
+                return nil
             }
         }
         registration.withLock { $0 = id }
@@ -297,9 +297,9 @@ private final class Switching: Sendable {
         }
         guard switches, let id = registration.withLock({ $0 }) else { return }
         directory.switchAccount(of: id, to: "tom") { [self] in
-            FaultyService(cloud.container($0, account: "tom")) { path in
+            HostileService(cloud.container($0, account: "tom")) { path in
                 self.state.withLock { $0.requestsOfTom.append(path) }
-                return .passes
+                return nil
             }
         }
     }

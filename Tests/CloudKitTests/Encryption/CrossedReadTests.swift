@@ -47,20 +47,19 @@ import Testing
         _ = try await text(reader.privateCloudDatabase, "list", in: Cloud.zoneID)
         let (isCrossed, hasRead) = (Box(false), Box(way != .conflict))
         service.afterModifyingRecords.value = { _, _ in hasRead.value = true }
-        service.fate.value = { path in
-            if path == "keys/lookup", hasRead.value, !isCrossed.value {
-                isCrossed.value = true
-                // A record that enters a share gets a new key with its next value.
-                guard let note = try? await database.record(for: self.id("note")) else { return .passes }
-                note.parent = CKRecord.Reference(recordID: list.recordID, action: .none)
-                if isAsset {
-                    note["image"] = (try? files.file("Newer")).map { CKAsset(fileURL: $0) }
-                } else {
-                    note.encryptedValues["text"] = "Newer"
-                }
-                _ = try? await database.save(note)
+        service.onRequest.value = { path in
+            guard path == "keys/lookup", hasRead.value, !isCrossed.value else { return nil }
+            isCrossed.value = true
+            // A record that enters a share gets a new key with its next value.
+            guard let note = try? await database.record(for: self.id("note")) else { return nil }
+            note.parent = CKRecord.Reference(recordID: list.recordID, action: .none)
+            if isAsset {
+                note["image"] = (try? files.file("Newer")).map { CKAsset(fileURL: $0) }
+            } else {
+                note.encryptedValues["text"] = "Newer"
             }
-            return .passes
+            _ = try? await database.save(note)
+            return nil
         }
         let error = await expectFailure(.zoneBusy) {
             try await read(way, reader.privateCloudDatabase)

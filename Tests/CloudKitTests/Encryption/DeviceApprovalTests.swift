@@ -13,7 +13,7 @@ import Testing
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     private struct Device {
-        var service: FaultyService
+        var service: HostileService
         var container: CKContainer
         var devices: AccountDevices
         var database: CKDatabase { container.privateCloudDatabase }
@@ -24,14 +24,9 @@ import Testing
     }
 
     private func device(_ cloud: EncryptedCloud, _ name: String, of account: String = "mei") -> Device {
-        let container = cloud.cloud.container(account: account)
-        let service = FaultyService(container)
-        service.mayEscrow.value = false
-        service.keysIn.value = "\(directory)/\(account)-\(name)"
-        let identifier = container.containerIdentifier ?? ""
-        return Device(
-            service: service, container: service.container(named: identifier),
-            devices: AccountDevices(service, container: identifier))
+        let service = HostileService(
+            cloud.cloud.container(account: account), mayEscrow: false, keysIn: "\(directory)/\(account)-\(name)")
+        return Device(service: service, container: service.container, devices: service.devices)
     }
 
     private func code(of device: Device) async throws -> String { try #require(try await device.devices.code()) }

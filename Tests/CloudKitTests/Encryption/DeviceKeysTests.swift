@@ -13,12 +13,10 @@ import Testing
     deinit { try? FileManager.default.removeItem(atPath: directory) }
 
     /// The account's device with a directory of keys, on a service that it gives no keys to keep.
-    private func device(_ cloud: EncryptedCloud, _ name: String = "one") -> (FaultyService, CKDatabase) {
-        let container = cloud.cloud.container(account: "mei")
-        let service = FaultyService(container)
-        service.mayEscrow.value = false
-        service.keysIn.value = "\(directory)/\(name)"
-        return (service, service.container(named: container.containerIdentifier ?? "").privateCloudDatabase)
+    private func device(_ cloud: EncryptedCloud, _ name: String = "one") -> (HostileService, CKDatabase) {
+        let service = HostileService(
+            cloud.cloud.container(account: "mei"), mayEscrow: false, keysIn: "\(directory)/\(name)")
+        return (service, service.container.privateCloudDatabase)
     }
 
     private func keyFiles(_ name: String = "one") throws -> [String] {

@@ -101,12 +101,11 @@ import Testing
         ])
         let more = try await cloud.sealed("bad", "more")
         let changed = tampering.change(try await cloud.sealed("bad", "text"), other: more)
-        let container = cloud.cloud.container(account: "mei")
-        let service = FaultyService(container)
+        let service = HostileService(cloud.cloud.container(account: "mei"))
         service.changingRecords.value = { name, fields in
             if name == "bad" { fields["text"] = Field(.sealed(changed), isEncrypted: true) }
         }
-        let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+        let database = service.container.privateCloudDatabase
         let ids = ["bad", "good"].map(EncryptedCloud.recordID)
 
         let fetched = try await database.records(for: ids)
@@ -135,12 +134,11 @@ import Testing
         try await cloud.device().saveAll([
             EncryptedCloud.note("bad", ["text": "secret"]), EncryptedCloud.note("good", ["text": "fine"]),
         ])
-        let container = cloud.cloud.container(account: "mei")
-        let service = FaultyService(container)
+        let service = HostileService(cloud.cloud.container(account: "mei"))
         service.changingRecords.value = { name, fields in
             if name == "bad" { fields["text"] = Field(.string("put there"), isEncrypted: true) }
         }
-        let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+        let database = service.container.privateCloudDatabase
         let results = try await database.records(for: ["bad", "good"].map(EncryptedCloud.recordID))
         expectOneBad(results, "fetch")
     }
@@ -151,8 +149,7 @@ import Testing
             EncryptedCloud.note("bad", ["text": "one"]), EncryptedCloud.note("good", ["text": "fine"]),
         ])
         let good = try await cloud.sealed("good", "text")
-        let container = cloud.cloud.container(account: "mei")
-        let service = FaultyService(container)
+        let service = HostileService(cloud.cloud.container(account: "mei"))
         service.changingRecords.value = { name, fields in
             if name == "bad" { fields["text"] = Field(.sealed(good), isEncrypted: true) }
         }
@@ -162,7 +159,7 @@ import Testing
             for index in answer.records.indices { answer.records[index].keys += key }
             return answer
         }
-        let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+        let database = service.container.privateCloudDatabase
         let results = try await database.records(for: ["bad", "good"].map(EncryptedCloud.recordID))
         expectOneBad(results, "fetch")
     }

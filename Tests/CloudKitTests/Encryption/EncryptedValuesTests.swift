@@ -203,9 +203,9 @@ import Testing
     @Test func `records without encrypted fields request no key`() async throws {
         let cloud = try await EncryptedCloud().makingZone()
         let asked = Box<[String]>([])
-        let service = FaultyService(cloud.cloud.container(account: "mei")) { path in
+        let service = HostileService(cloud.cloud.container(account: "mei")) { path in
             asked.value.append(path)
-            return .passes
+            return nil
         }
         let database = service.container.privateCloudDatabase
         let record = CKRecord(recordType: "Plain", recordID: EncryptedCloud.recordID("p"))

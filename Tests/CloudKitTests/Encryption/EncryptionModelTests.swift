@@ -205,11 +205,9 @@ private final class EncryptionModel {
         log.append("the owner has another device")
         let container = cloud.cloud.container(account: "mei")
         func device(_ number: Int) -> (AccountDevices, CKContainer) {
-            let service = FaultyService(container)
-            service.mayEscrow.value = false
-            service.keysIn.value = "\(cloud.directory)/mei" + (number == 1 ? "" : "-\(number)")
-            let identifier = container.containerIdentifier ?? ""
-            return (AccountDevices(service, container: identifier), service.container(named: identifier))
+            let keys = "\(cloud.directory)/mei" + (number == 1 ? "" : "-\(number)")
+            let service = HostileService(container, mayEscrow: false, keysIn: keys)
+            return (service.devices, service.container)
         }
         let (former, _) = device(ownersDevices)
         ownersDevices += 1

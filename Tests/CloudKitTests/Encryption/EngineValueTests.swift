@@ -48,17 +48,16 @@ import Testing
     }
 
     /// Two notes, and a device whose service shows it one of them with a clear value.
-    private func deviceWithBadNote() async throws -> (EncryptedCloud, FaultyService, SyncDevice, Box<[CKError?]>) {
+    private func deviceWithBadNote() async throws -> (EncryptedCloud, HostileService, SyncDevice, Box<[CKError?]>) {
         let cloud = try await EncryptedCloud().makingZone()
         try await cloud.device().saveAll([
             EncryptedCloud.note("bad", ["text": "secret"]), EncryptedCloud.note("good", ["text": "fine"]),
         ])
-        let container = cloud.cloud.container(account: "mei")
-        let service = FaultyService(container)
+        let service = HostileService(cloud.cloud.container(account: "mei"))
         service.changingRecords.value = { name, fields in
             if name == "bad" { fields["text"] = Field(.string("put there"), isEncrypted: true) }
         }
-        let device = device(service.container(named: container.containerIdentifier ?? "").privateCloudDatabase)
+        let device = device(service.container.privateCloudDatabase)
         return (cloud, service, device, errors(of: device))
     }
 

@@ -313,8 +313,7 @@ import Testing
         let (owner, guest) = (cloud.container("mei"), cloud.container("ana"))
         _ = try await cloud.makeList(owner)
         try await owner.privateCloudDatabase.saveAll([plain("shelf"), plain("books", parent: "shelf")])
-        let (service, second) = cloud.hostile("mei")
-        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let second = cloud.hostile("mei", device: "second").container
         let database = second.privateCloudDatabase
         let share: CKShare
         if isZoneWide {
@@ -373,8 +372,7 @@ import Testing
         let owner = cloud.container("mei")
         _ = try await cloud.makeList(owner)
         _ = try await owner.privateCloudDatabase.save(plain("shelf"))
-        let (service, second) = cloud.hostile("mei")
-        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let second = cloud.hostile("mei", device: "second").container
         let database = second.privateCloudDatabase
         let found = try await database.records(for: [id("milk"), id("shelf")])
         #expect(throws: Never.self) { _ = try found[id("shelf")]?.get() }
@@ -395,8 +393,7 @@ import Testing
         defer { cloud.removeKeys() }
         let owner = cloud.container("mei")
         _ = try await cloud.makeList(owner)
-        let (service, second) = cloud.hostile("mei")
-        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let second = cloud.hostile("mei", device: "second").container
         let secret = plain("secret")
         secret.encryptedValues["text"] = "sealed"
         let inDefaultZone = ["a", "b"].map { CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: $0)) }
@@ -446,9 +443,9 @@ import Testing
         let (guestsService, guest) = cloud.hostile("ana")
         let asked = Box<[String]>([])
         for service in [ownersService, guestsService] {
-            service.fate.value = { path in
+            service.onRequest.value = { path in
                 if path.hasPrefix("keys/") { asked.value.append(path) }
-                return .passes
+                return nil
             }
         }
         let share = try await sharePlainList(owner)

@@ -107,12 +107,12 @@ import Testing
         let zone = try #require(try await guest.sharedCloudDatabase.allRecordZones().first).zoneID
         let read = try await guest.sharedCloudDatabase.record(for: CKRecord.ID(recordName: "milk", zoneID: zone))
         #expect(read.encryptedValues["text"] as? String == "second")
-        _ = try await AccountDevices(cloud.hostile("mei").0, container: "iCloud.local").makeRecoveryKey()
+        _ = try await cloud.hostile("mei").service.devices.makeRecoveryKey()
         return (former, zone)
     }
 
     private func tell(
-        _ lie: Lie, _ service: FaultyService, _ former: SealedFieldValue, _ place: KeyPlace
+        _ lie: Lie, _ service: HostileService, _ former: SealedFieldValue, _ place: KeyPlace
     ) throws {
         switch lie {
         case .swapsFields, .swapsRecords, .retypes, .truncates, .stripsField, .replaysValue:

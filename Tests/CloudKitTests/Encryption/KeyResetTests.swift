@@ -22,13 +22,9 @@ import Testing
     }
 
     private func device(_ cloud: EncryptedCloud, _ name: String = "one", escrows: Bool = false) -> Device {
-        let container = cloud.cloud.container(account: "mei")
-        let service = FaultyService(container)
-        service.mayEscrow.value = escrows
-        service.keysIn.value = "\(directory)/\(name)"
-        let identifier = container.containerIdentifier ?? ""
-        return Device(
-            container: service.container(named: identifier), keys: AccountDevices(service, container: identifier))
+        let service = HostileService(
+            cloud.cloud.container(account: "mei"), mayEscrow: escrows, keysIn: "\(directory)/\(name)")
+        return Device(container: service.container, keys: service.devices)
     }
 
     private static let call = ServiceCall(scope: .private)
@@ -148,18 +144,17 @@ import Testing
         let zone = try #require(try await guest.1.sharedCloudDatabase.allRecordZones().first).zoneID
         let milk = CKRecord.ID(recordName: "milk", zoneID: zone)
         #expect(try await guest.1.sharedCloudDatabase.record(for: milk).encryptedValues["text"] as? String == "Milk")
-        let identifier = guest.1.containerIdentifier ?? ""
-        try await AccountDevices(guest.0, container: identifier).reset()
+        try await guest.0.devices.reset()
         let again = cloud.hostile("ana").1
         await expectFailure(.zoneBusy) { _ = try await again.sharedCloudDatabase.record(for: milk) }
         // The owner's library does not hand the key to a list that it does not know.
         _ = try await owner.1.privateCloudDatabase.record(for: share.recordID)
         await expectFailure(.zoneBusy) { _ = try await again.sharedCloudDatabase.record(for: milk) }
-        let keys = AccountDevices(owner.0, container: identifier)
+        let keys = owner.0.devices
         let ana = try await guest.1.userRecordID().recordName
         let waiting = try #require(try await keys.compare(ana).first)
         #expect(waiting.waiting != nil && waiting.code != nil && waiting.code != waiting.waiting)
-        #expect(try await AccountDevices(guest.0, container: identifier).compare().first?.code == waiting.waiting)
+        #expect(try await guest.0.devices.compare().first?.code == waiting.waiting)
         try await keys.accept(ana)
         #expect(try await again.sharedCloudDatabase.record(for: milk).encryptedValues["text"] as? String == "Milk")
         #expect(try await keys.compare(ana).first?.waiting == nil)
@@ -173,10 +168,9 @@ import Testing
         let share = try await cloud.share(try await cloud.makeList(owner.1), of: owner.1, with: "ana@localhost")
         try await guest.1.join(share.url)
         _ = try await owner.1.privateCloudDatabase.record(for: share.recordID)
-        let identifier = guest.1.containerIdentifier ?? ""
         let (mine, theirs) = (
-            try await AccountDevices(owner.0, container: identifier).compare(),
-            try await AccountDevices(guest.0, container: identifier).compare()
+            try await owner.0.devices.compare(),
+            try await guest.0.devices.compare()
         )
         #expect(mine.map(\.isThis) == [true, false] && theirs.map(\.isThis) == [true, false])
         #expect(mine[0].code == theirs[1].code && mine[1].code == theirs[0].code && mine[0].code != mine[1].code)
@@ -198,8 +192,7 @@ import Testing
             try await guest.1.join(share.url)
         }
         try await sync(owner.1, root.recordID.zoneID)
-        let identifier = guest.1.containerIdentifier ?? ""
-        try await AccountDevices(guest.0, container: identifier).reset()
+        try await guest.0.devices.reset()
         let again = cloud.hostile("ana").1
         let zone = try #require(try await again.sharedCloudDatabase.allRecordZones().first).zoneID
         func texts() async throws -> [String] {
@@ -214,18 +207,18 @@ import Testing
         // The owner's library sees the new list, which waits.
         try await sync(owner.1, root.recordID.zoneID)
         #expect(try await texts() == [])
-        let keys = AccountDevices(owner.0, container: identifier)
+        let keys = owner.0.devices
         let ana = try await guest.1.userRecordID().recordName
         let sent = Box(0)
-        owner.0.fate.value = { path in
-            guard path == "keys/group" else { return .passes }
+        owner.0.onRequest.value = { path in
+            guard path == "keys/group" else { return nil }
             sent.value += 1
-            return sent.value > handedOut ? .fails(.transport(.networkFailure, "cut", retryAfter: nil)) : .passes
+            return sent.value > handedOut ? .transport(.networkFailure, "cut", retryAfter: nil) : nil
         }
         await #expect(throws: AccountDevices.Failure.self) { try await keys.accept(ana) }
         #expect(try await texts().count == handedOut)
         #expect(try await keys.compare(ana).first?.waiting != nil)
-        owner.0.fate.value = { _ in .passes }
+        owner.0.onRequest.value = { _ in nil }
         try await keys.accept(ana)
         #expect(Set(try await texts()) == ["Groceries", "Mine"])
         #expect(try await keys.compare(ana).first?.waiting == nil)

@@ -37,7 +37,7 @@ import Testing
     }
 
     /// The names of the items of each records/modify that a service gets.
-    private func requests(to service: FaultyService) -> Box<[Set<String>]> {
+    private func requests(to service: HostileService) -> Box<[Set<String>]> {
         let requests = Box<[Set<String>]>([])
         service.afterModifyingRecords.value = { request, _ in
             requests.value.append(Set(request.operations.compactMap(\.record.recordName)))
@@ -125,9 +125,9 @@ import Testing
         _ = try await cloud.share(try await cloud.makeList(owner), of: owner)
         let (service, app) = cloud.hostile("mei")
         let requests = requests(to: service)
-        service.fate.value = { path in
+        service.onRequest.value = { path in
             path.hasPrefix("keys/") && !requests.value.isEmpty
-                ? .fails(.transport(.networkUnavailable, "offline", retryAfter: nil)) : .passes
+                ? .transport(.networkUnavailable, "offline", retryAfter: nil) : nil
         }
         let results = try await app.privateCloudDatabase.modifyRecords(
             saving: folder(), deleting: [], atomically: isAtomic)

@@ -23,13 +23,9 @@ import Testing
     }
 
     private func device(_ cloud: LocalCloud, _ account: String, _ name: String) -> Device {
-        let container = cloud.container(account: account)
-        let service = FaultyService(container)
-        service.mayEscrow.value = false
-        service.keysIn.value = "\(directory)/\(account)-\(name)"
-        let identifier = container.containerIdentifier ?? ""
-        return Device(
-            container: service.container(named: identifier), keys: AccountDevices(service, container: identifier))
+        let service = HostileService(
+            cloud.container(account: account), mayEscrow: false, keysIn: "\(directory)/\(account)-\(name)")
+        return Device(container: service.container, keys: service.devices)
     }
 
     private func approve(_ new: Device, by device: Device) async throws {

@@ -76,9 +76,9 @@ import Testing
             #expect(value.seal == nil)
             #expect(try await bytes(value, container.publicCloudDatabase, files) == Data("for everybody".utf8))
 
-            let service = FaultyService(container)
+            let service = HostileService(container)
             service.seals.value = false
-            let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+            let database = service.container.privateCloudDatabase
             let record = note("for-the-web")
             record["image"] = CKAsset(fileURL: try files.file("for Web clients"))
             try await database.save(record)
@@ -180,7 +180,7 @@ import Testing
             record["other"] = CKAsset(fileURL: try files.file("other of \(name)"))
             try await cloud.device().save(record)
         }
-        let service = FaultyService(cloud.cloud.container(account: "mei"))
+        let service = HostileService(cloud.cloud.container(account: "mei"))
         service.changingRecords.value = { name, fields in
             guard name == "bad", let image = fields["image"]?.value?.assets.first,
                 case .wrapped(let seal) = image.seal,
@@ -190,8 +190,7 @@ import Testing
             changed.seal = .wrapped(tampering.change(seal, other: other))
             fields["image"] = Field(.asset(changed))
         }
-        let container = cloud.cloud.container(account: "mei")
-        let database = service.container(named: container.containerIdentifier ?? "").privateCloudDatabase
+        let database = service.container.privateCloudDatabase
         let results = try await database.records(for: ["bad", "good"].map { CKRecord.ID(recordName: $0) })
         let error = results[CKRecord.ID(recordName: "bad")]?.failure as? CKError
         #expect(error?.code == .internalError)
@@ -213,7 +212,7 @@ import Testing
                 isSealed ? container.privateCloudDatabase : container.publicCloudDatabase
             }
             try await database(container).save(record)
-            let service = FaultyService(container)
+            let service = HostileService(container)
             let changes: [@Sendable (inout Data) -> Void] = [
                 { $0[70_000] ^= 1 }, { $0.removeLast() }, { $0.append(0) }, { $0.removeLast(34_464 + 16) },
             ]
@@ -223,7 +222,7 @@ import Testing
                     change(&data)
                     try data.write(to: file)
                 }
-                let database = database(service.container(named: container.containerIdentifier ?? ""))
+                let database = database(service.container)
                 await expectFailure(.assetNotAvailable) { _ = try await database.record(for: record.recordID) }
             }
         }

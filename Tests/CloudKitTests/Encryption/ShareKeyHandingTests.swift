@@ -353,10 +353,10 @@ import Testing
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
         let (service, first) = cloud.hostile("ana")
         let device = await automaticDevice(cloud.container("ana"))
-        service.fate.value = { $0 == "keys/group" ? .fails(.transport(.networkFailure, "lost")) : .passes }
+        service.onRequest.value = { $0 == "keys/group" ? .transport(.networkFailure, "lost") : nil }
         try await first.join(share.url)
         await waitForMissingKeys(device)
-        service.fate.value = { _ in .passes }
+        service.onRequest.value = { _ in nil }
         try await first.join(share.url)
         await wait(device, for: "milk")
     }
@@ -381,9 +381,9 @@ import Testing
                 (start == 0 ? [box] : []) + records[start..<min(start + 300, records.count)])
         }
         let paths = Box<[String]>([])
-        service.fate.value = { path in
+        service.onRequest.value = { path in
             paths.value.append(path)
-            guard path == "keys/group", paths.value.filter({ $0 == "keys/group" }).count == 1 else { return .passes }
+            guard path == "keys/group", paths.value.filter({ $0 == "keys/group" }).count == 1 else { return nil }
             do {
                 let seen = try await second.privateCloudDatabase.record(for: share.recordID) as? CKShare
                 let carol = seen?.participants.first { $0.userIdentity.lookupInfo?.emailAddress == "carol@localhost" }
@@ -392,7 +392,7 @@ import Testing
                     _ = try await second.privateCloudDatabase.save(seen)
                 }
             } catch { Issue.record(error) }
-            return .passes
+            return nil
         }
         let moved = try await first.privateCloudDatabase.record(for: box.recordID)
         moved.setParent(CKRecord.ID(recordName: "list", zoneID: Cloud.zoneID))

@@ -20,15 +20,15 @@ import Testing
             self.escrows = escrows
         }
 
-        func container(_ account: String) -> CKContainer { hostile(account).1 }
+        func container(_ account: String) -> CKContainer { hostile(account).container }
 
         /// A device of the account's, and the service that it believes to speak to.
-        func hostile(_ account: String) -> (FaultyService, CKContainer) {
-            let container = cloud.container(account: account)
-            let service = FaultyService(container)
-            service.mayEscrow.value = escrows
-            service.keysIn.value = "\(directory)/\(account)"
-            return (service, service.container(named: container.containerIdentifier ?? ""))
+        func hostile(
+            _ account: String, device: String? = nil
+        ) -> (service: HostileService, container: CKContainer) {
+            let keys = "\(directory)/\(account)" + (device.map { "-\($0)" } ?? "")
+            let service = HostileService(cloud.container(account: account), mayEscrow: escrows, keysIn: keys)
+            return (service, service.container)
         }
 
         func removeKeys() { try? FileManager.default.removeItem(atPath: directory) }

@@ -21,12 +21,10 @@ import Testing
         init() async throws {
             cloud = try Cloud(escrows: false)
             let (service, owner) = cloud.hostile("mei")
-            let (otherService, other) = cloud.hostile("mei")
-            otherService.keysIn.value = "\(cloud.directory)/mei-second"
-            let identifier = owner.containerIdentifier ?? ""
-            keys = AccountDevices(service, container: identifier)
+            let (otherService, other) = cloud.hostile("mei", device: "second")
+            keys = service.devices
             _ = try await owner.session.keyRing.device()
-            let code = try #require(try await AccountDevices(otherService, container: identifier).code())
+            let code = try #require(try await otherService.devices.code())
             try await keys.approve(code)
             (self.owner, devices) = (owner, [owner, other])
             eve = cloud.container("eve")
@@ -366,9 +364,9 @@ import Testing
         defer { cloud.removeKeys() }
         let (service, owner) = cloud.hostile("mei")
         let paths = Box<[String]>([])
-        service.fate.value = { path in
+        service.onRequest.value = { path in
             if path == "records/modify" || path.hasPrefix("keys/") { paths.value.append(path) }
-            return .passes
+            return nil
         }
         _ = try await cloud.container("ana").session.keyRing.device()
         let root = try await cloud.makeList(owner)

@@ -278,8 +278,7 @@ import Testing
         let owner = cloud.container("mei")
         _ = try await cloud.makeList(owner)
         _ = try await owner.privateCloudDatabase.save(plain("bread"))
-        let (service, second) = cloud.hostile("mei")
-        service.keysIn.value = "\(cloud.directory)/mei-second"
+        let second = cloud.hostile("mei", device: "second").container
         let first = try await fetch(second, Cloud.zoneID, scope: .private)
         #expect(first.came == ["bread"])
         #expect(Set(first.failed.keys) == ["list", "milk", "note"])
@@ -309,10 +308,10 @@ import Testing
         await cloud.cloud.settle()
         try await sync(owner)
         let asked = Box(0)
-        service.fate.value = { path in
-            guard path == "keys/lookup" else { return .passes }
+        service.onRequest.value = { path in
+            guard path == "keys/lookup" else { return nil }
             asked.value += 1
-            return asked.value == 1 ? .fails(.transport(.networkFailure, "lost")) : .passes
+            return asked.value == 1 ? .transport(.networkFailure, "lost") : nil
         }
         let first = try await fetch(guest, zone, limit: 20)
         #expect(first.zones == [zone: .networkFailure] && first.tokens.isEmpty)

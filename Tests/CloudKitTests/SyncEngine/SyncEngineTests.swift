@@ -138,16 +138,15 @@ import Testing
     }
 
     @Test func `a record that is edited while it is being sent is sent again`() async throws {
-        let (gate, service) = (Box(false), FaultyService(cloud.container()))
+        let (gate, service) = (Box(false), HostileService(cloud.container()))
         let one = device(on: service.container)
         addZone(one)
         one.edit(id("a"), "first")
-        service.fate.value = { [id = id("a")] path in
-            if path == "records/modify", !gate.value {
-                gate.value = true
-                one.edit(id, "second")
-            }
-            return .passes
+        service.onRequest.value = { [id = id("a")] path in
+            guard path == "records/modify", !gate.value else { return nil }
+            gate.value = true
+            one.edit(id, "second")
+            return nil
         }
         try await one.engine.sendChanges()
         #expect(one.log.suffix(3) == ["sent [\"a\"] failed []", "sent [\"a\"] failed []", "did send"])
@@ -344,17 +343,16 @@ import Testing
     }
 
     @Test func `cancelling stops a send and keeps its changes pending`() async throws {
-        let service = FaultyService(cloud.container())
+        let service = HostileService(cloud.container())
         let one = device(on: service.container)
         addZone(one)
         one.edit(id("a"), "1")
         let (reached, release) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        service.fate.value = { path in
-            if path == "records/modify" {
-                reached.continuation.finish()
-                for await _ in release.stream {}
-            }
-            return .passes
+        service.onRequest.value = { path in
+            guard path == "records/modify" else { return nil }
+            reached.continuation.finish()
+            for await _ in release.stream {}
+            return nil
         }
         let sending = Task { try await one.engine.sendChanges() }
         for await _ in reached.stream {}

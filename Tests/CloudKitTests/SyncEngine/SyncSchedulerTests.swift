@@ -129,10 +129,10 @@ import Testing
     @Test func `sends that save nothing back off after the second`() async throws {
         let (waits, refusals) = (Box<[Double]>([]), Box(0))
         // Faults of zones would also concern the lookups that precede saves of records.
-        let service = FaultyService(try LocalCloud().container()) { path in
-            guard path == "zones/modify", refusals.value < 3 else { return .passes }
+        let service = HostileService(try LocalCloud().container()) { path in
+            guard path == "zones/modify", refusals.value < 3 else { return nil }
             refusals.value += 1
-            return .fails(.refused(.scripted(.quotaExceeded)))
+            return .refused(.scripted(.quotaExceeded))
         }
         let one = device(on: service.container) { waits.value.append($0) }
         // The app saves a missing zone, and the record again.

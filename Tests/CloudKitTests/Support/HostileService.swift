@@ -4,26 +4,18 @@ import Synchronization
 
 @testable import CloudKit
 
-/// Passes requests on to another service, except where a test wants something to go wrong.
-final class FaultyService: CloudService {
-    /// What happens to one request.
-    enum Fate: Sendable {
-        case passes
-        /// It does not get there.
-        case fails(ServiceFailure)
-        /// It gets there, but its answer does not come back.
-        case losesAnswer(ServiceFailure)
-    }
-
-    /// The service behind; another account's after a switch.
-    let target: Box<any CloudService>
-    /// Asked before every request, with its path.
-    let fate: Box<@Sendable (String) async -> Fate>
-    /// Called with what the service answered, whether or not the answer gets back.
+/// A service that passes requests on to another one, and lies where a test wants it to: in what it answers, about keys and in
+/// the files that it sends. For failures of an honest service tests have `LocalCloud.fail`.
+final class HostileService: CloudService {
+    /// The service behind.
+    private let target: any CloudService
+    private let identifier: String
+    /// Called before every request, with its path; a failure is the answer.
+    let onRequest: Box<@Sendable (String) async -> ServiceFailure?>
+    /// Called with what the service answered.
     let afterModifyingRecords = Box<@Sendable (ModifyRecordsRequest, RecordsResponse) -> Void>({ _, _ in })
-    let afterModifyingZones = Box<@Sendable (ModifyZonesRequest, ZonesResponse) -> Void>({ _, _ in })
 
-    /// What a hostile service makes of the fields of the records that it answers with; nil leaves them as they are.
+    /// What it makes of the fields of the records that it answers with; nil leaves them as they are.
     let changingRecords = Box<(@Sendable (String, inout RecordFields) -> Void)?>(nil)
     /// What it makes of its answers about keys.
     let changingAccountKeys = Box<@Sendable (AccountKeysResponse) -> AccountKeysResponse>({ $0 })
@@ -32,24 +24,31 @@ final class FaultyService: CloudService {
     let changingFiles = Box<(@Sendable (URL) throws -> Void)?>(nil)
     /// Whether clients seal assets.
     let seals = Box(true)
-    /// Whether it may be given keys to keep, and the directory of the device's own.
-    let mayEscrow = Box(true)
-    let keysIn = Box<String?>(nil)
+    let mayEscrowKeys: Bool
+    let keyStore: any DeviceKeyStore
 
-    init(_ container: CKContainer, fate: @escaping @Sendable (String) async -> Fate = { _ in .passes }) {
-        target = Box(container.session.service)
-        self.fate = Box(fate)
+    /// - Parameters:
+    ///   - mayEscrow: whether it may be given keys to keep.
+    ///   - keys: the directory of the device's own keys; nil for those of the service behind.
+    init(
+        _ container: CKContainer, mayEscrow: Bool = true, keysIn keys: String? = nil,
+        onRequest: @escaping @Sendable (String) async -> ServiceFailure? = { _ in nil }
+    ) {
+        let service = container.session.service
+        target = service
+        identifier = container.session.identifier
+        mayEscrowKeys = mayEscrow
+        keyStore = keys.map(FileKeyStore.init(directory:)) ?? service.keyStore
+        self.onRequest = Box(onRequest)
     }
 
+    /// A device's container of that name, on this service.
     var container: CKContainer {
-        CKContainer(identifier: "iCloud.test", service: self, environment: SyncEngineEnvironment(sleep: { _ in }))
+        CKContainer(identifier: identifier, service: self, environment: SyncEngineEnvironment(sleep: { _ in }))
     }
-    var hasAccount: Bool { target.value.hasAccount }
-
-    /// A container of that name, where it matters which it is.
-    func container(named name: String) -> CKContainer {
-        CKContainer(identifier: name, service: self, environment: SyncEngineEnvironment(sleep: { _ in }))
-    }
+    /// The devices of the account, of which it is one.
+    var devices: AccountDevices { AccountDevices(self, container: identifier) }
+    var hasAccount: Bool { target.hasAccount }
 
     private func changed(_ results: [RecordResult]) -> [RecordResult] {
         guard let change = changingRecords.value else { return results }
@@ -71,37 +70,22 @@ final class FaultyService: CloudService {
         }
     }
 
-    private func pass<Answer>(
-        _ path: String, _ request: (any CloudService) async throws(ServiceFailure) -> Answer
-    ) async throws(ServiceFailure) -> Answer {
-        switch await fate.value(path) {
-        case .passes: return try await request(target.value)
-        case .fails(let failure): throw failure
-        case .losesAnswer(let failure):
-            _ = try await request(target.value)
-            throw failure
-        }
+    private func admit(_ path: String) async throws(ServiceFailure) {
+        if let failure = await onRequest.value(path) { throw failure }
     }
 
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
-        try await pass(endpoint.path) { (to) throws(ServiceFailure) in
-            var request = request
-            if changingRecords.value != nil, Request.self == RecordZoneChangesRequest.self {
-                request = Self.unpacked(request)
-            }
-            var response = try await to.send(endpoint, request, call)
-            change(&response)
-            switch (request, response) {
-            case (let request as ModifyRecordsRequest, let response as RecordsResponse):
-                afterModifyingRecords.value(request, response)
-            case (let request as ModifyZonesRequest, let response as ZonesResponse):
-                afterModifyingZones.value(request, response)
-            default: break
-            }
-            return response
+        try await admit(endpoint.path)
+        var request = request
+        if changingRecords.value != nil { request = Self.unpacked(request) }
+        var response = try await target.send(endpoint, request, call)
+        change(&response)
+        if let request = request as? ModifyRecordsRequest, let response = response as? RecordsResponse {
+            afterModifyingRecords.value(request, response)
         }
+        return response
     }
 
     private static func unpacked<Request>(_ request: Request) -> Request {
@@ -110,7 +94,7 @@ final class FaultyService: CloudService {
         return changes as? Request ?? request
     }
 
-    /// Changes a response as a hostile service would.
+    /// Lies in a response.
     private func change<Response>(_ response: inout Response) {
         func set(_ changed: some Sendable) { if let changed = changed as? Response { response = changed } }
         switch response {
@@ -134,33 +118,26 @@ final class FaultyService: CloudService {
     }
 
     var shareURLRoot: String { "https://localhost/share/" }
-    var mayEscrowKeys: Bool { mayEscrow.value }
-    var keyStore: any DeviceKeyStore {
-        keysIn.value.map(FileKeyStore.init(directory:)) ?? target.value.keyStore
-    }
     func upload(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
-        try await pass("upload") { (to) throws(ServiceFailure) in
-            try await to.upload(content, to: address, call, progress: progress)
-        }
+        try await admit("upload")
+        return try await target.upload(content, to: address, call, progress: progress)
     }
     func download(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) {
-        try await pass("download") { (to) throws(ServiceFailure) in
-            try await to.download(address, to: file, call, progress: progress)
-            try? changingFiles.value?(file)
-        }
+        try await admit("download")
+        try await target.download(address, to: file, call, progress: progress)
+        try? changingFiles.value?(file)
     }
     var sealsAssets: Bool { seals.value }
-    var assetCacheName: String? { target.value.assetCacheName }
+    var assetCacheName: String? { target.assetCacheName }
     func nextNotification(_ token: TokenResponse, received: String?, _ call: ServiceCall) async throws(ServiceFailure)
         -> NotificationPayload?
     {
-        try await pass("courier") { (to) throws(ServiceFailure) in
-            try await to.nextNotification(token, received: received, call)
-        }
+        try await admit("courier")
+        return try await target.nextNotification(token, received: received, call)
     }
 }
