@@ -76,7 +76,10 @@ final class BackgroundWork: Sendable {
         while !loop.isClosed {
             do {
                 let (schedule, now) = (schedule.withLock { $0 }, environment.now())
-                guard let job = try await engine.read({ try schedule.next(now: now, $0) }) else { break }
+                guard let job = try await engine.read({ try schedule.next(now: now, $0) }) else {
+                    self.schedule.withLock { $0.foundNothing(at: now) }
+                    break
+                }
                 self.schedule.withLock { $0.begin(job) }
                 try await doStep(of: job)
             } catch {

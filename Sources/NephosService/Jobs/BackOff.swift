@@ -23,6 +23,10 @@ struct BackOff {
     /// The earliest time of a next attempt, in milliseconds since 1970; nil if no work has failed.
     var nextDue: Int64? { failures.values.map(\.due).min() }
 
+    /// Forgets the failures whose retries are due, because there is no work that is due: another server did it, or it was
+    /// removed. They would be due for ever.
+    mutating func foundNothing(at now: Int64) { failures = failures.filter { $0.value.due > now } }
+
     mutating func succeeded(_ id: Int64) { failures[id] = nil }
 
     /// - Returns: the number of milliseconds until the next attempt.

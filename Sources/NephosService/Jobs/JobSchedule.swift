@@ -45,6 +45,9 @@ struct JobSchedule {
 
     mutating func begin(_ job: JobRow) { lastOwner = job.zone.owner }
 
+    /// Notes that `next` found no job.
+    mutating func foundNothing(at now: Int64) { failures.foundNothing(at: now) }
+
     mutating func succeeded(_ job: JobRow) { failures.succeeded(job.id) }
 
     /// - Returns: the number of milliseconds until the next attempt.

@@ -21,5 +21,8 @@ struct FanOutAttempts {
     /// The time of the next retry of a failed event, in milliseconds since 1970; nil without failed events.
     var nextDue: Int64? { failures.nextDue }
 
+    /// Notes that no event was found that is due.
+    mutating func foundNothing(at now: Int64) { failures.foundNothing(at: now) }
+
     mutating func forget(_ events: [Int64]) { for event in events { failures.succeeded(event) } }
 }

@@ -143,10 +143,10 @@ final class NotificationFanOut: Sendable {
     }
 
     private func nextEvent() async throws -> FanOutReader.Next? {
-        let known = attempts.withLock { $0 }
-        return try await engine.read { [environment] reader in
-            try FanOutReader.next(known, environment.now(), reader)
-        }
+        let (known, now) = (attempts.withLock { $0 }, environment.now())
+        let next = try await engine.read { try FanOutReader.next(known, now, $0) }
+        if next == nil { attempts.withLock { $0.foundNothing(at: now) } }
+        return next
     }
 
     private func page(_ next: FanOutReader.Next) async throws -> FanOutPage {

@@ -67,6 +67,21 @@ struct BackgroundWorkTests {
         await cloud.service.close()
     }
 
+    @Test func `a failed job that another server did is not waited for`() async throws {
+        let cloud = TestCloud()
+        let engine = try await failing(cloud)
+        await cloud.service.settle()
+        try await engine.write { transaction in
+            for job in try transaction.jobs(limit: .max) { try transaction.removeJob(id: job.id) }
+        }
+        cloud.advance(milliseconds: 1000)
+        await cloud.service.settle()
+        let before = cloud.sleepCount
+        for _ in 0..<5 { await cloud.service.settle() }
+        #expect(cloud.sleepCount == before)
+        await cloud.service.close()
+    }
+
     @Test func `a step of a cascade ends early if its records have many references`() async throws {
         let cloud = TestCloud()
         let database = TestDatabase(cloud)

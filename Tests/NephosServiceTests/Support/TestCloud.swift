@@ -13,6 +13,8 @@ final class TestCloud: Sendable {
     let service: NephosService
     private let clock: Clock
     var now: Int64 { clock.now }
+    /// The number of sleeps of the background so far.
+    var sleepCount: Int { clock.sleeps.load(ordering: .relaxed) }
     let log: Log
 
     /// Sleeps last until the clock is advanced.
@@ -53,7 +55,11 @@ final class TestCloud: Sendable {
         /// The number of sleeps that wait for the clock.
         var sleeping: Int { sleepers.withLock(\.count) }
 
+        /// The number of sleeps so far.
+        let sleeps = Atomic(0)
+
         func sleep(until due: Int64) async throws {
+            sleeps.add(1, ordering: .relaxed)
             let id = UUID()
             await withTaskCancellationHandler {
                 await withCheckedContinuation { continuation in
