@@ -1,65 +1,83 @@
+import CloudKitLocal
 import Foundation
 import Synchronization
 import Testing
 
 @testable import CloudKit
-@testable import CloudKitTesting
 
 /// `CKAccountChanged` is the process's, and engines of parallel tests hear of it.
 @Suite struct AccountChangeOriginTests {
     /// A cloud of a test, with an engine on it.
     private final class Place: Sendable {
-        let app = SyncDevice()
-        let device: CloudDevice
+        /// How often the engine asked whose account it is.
+        let asked = Box(0)
+        let device = SyncDevice()
+        let cloud: LocalCloud
         let directory: ServiceDirectory
-        private let cloud: LocalCloud
+        private let id: UUID
 
         init() throws {
-            cloud = try LocalCloud()
-            device = cloud.device()
-            directory = device.directory
+            let cloud = try LocalCloud()
+            let asked = asked
+            self.cloud = cloud
+            (directory, id) = ServiceDirectory.scoped(
+                ServiceScope(), CloudKitEnvironment(), account: "me", SyncEngineEnvironment(sleep: { _ in }),
+                Self.provider("me", cloud, asked))
         }
 
-        func start(automatically: Bool = false) async {
-            await device.run { app.start(device.container.privateCloudDatabase, automatically: automatically) }
+        func start(automatically: Bool = false) {
+            ServiceDirectory.$scoped.withValue(directory) {
+                device.start(directory.container("iCloud.test").privateCloudDatabase, automatically: automatically)
+            }
         }
 
-        /// Fetches; says whether the engine asked whose account it is.
-        func fetch() async throws -> Bool {
-            let fault = cloud.fail(.account, with: .networkFailure)
-            try? await device.run { try await app.engine.fetchChanges() }
-            let hasAsked = fault.count > 0
-            fault.cancel()
-            try await device.run { try await app.engine.fetchChanges() }
-            return hasAsked
+        func signIn(_ account: String) {
+            directory.switchAccount(of: id, to: account, Self.provider(account, cloud, asked))
+        }
+
+        private static func provider(
+            _ account: String, _ cloud: LocalCloud, _ asked: Box<Int>
+        ) -> ServiceDirectory.Provider {
+            { _ in
+                HostileService(cloud.container(account: account)) { path in
+                    if path == "users/current" { asked.value += 1 }
+                    return nil
+                }
+            }
+        }
+
+        func fetch() async throws {
+            try await ServiceDirectory.$scoped.withValue(directory) { try await device.engine.fetchChanges() }
         }
     }
 
     @Test func `an engine asks again whose account it is if its own container's account changed`() async throws {
         let (one, other) = (try Place(), try Place())
         for place in [one, other] {
-            await place.start()
-            for isFirst in [true, false] { #expect(try await place.fetch() == isFirst) }
+            place.start()
+            try await place.fetch()
         }
+        #expect(one.asked.value == 1 && other.asked.value == 1)
         for (changed, same) in [(one, other), (other, one)] {
-            changed.device.signIn("tom")
-            changed.device.signIn("me")
-            #expect(try await changed.fetch())
-            #expect(try await !same.fetch())
+            let (before, unchanged) = (changed.asked.value, same.asked.value)
+            changed.signIn("tom")
+            changed.signIn("me")
+            for place in [one, other] { try await place.fetch() }
+            #expect(changed.asked.value == before + 1 && same.asked.value == unchanged)
         }
     }
 
     @Test func `what an app posts itself concerns the cloud in whose task it does`() async throws {
         let (one, other) = (try Place(), try Place())
         for place in [one, other] {
-            await place.start()
-            #expect(try await place.fetch())
+            place.start()
+            try await place.fetch()
         }
         ServiceDirectory.$scoped.withValue(one.directory) {
             NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
         }
-        #expect(try await one.fetch())
-        #expect(try await !other.fetch())
+        for place in [one, other] { try await place.fetch() }
+        #expect(one.asked.value == 2 && other.asked.value == 1)
     }
 
     @Test func `code that observes the process hears of every change, without an object`() throws {
@@ -71,7 +89,7 @@ import Testing
         }
         defer { NotificationCenter.default.removeObserver(observer) }
         for place in [one, other, one] {
-            ServiceDirectory.$scoped.withValue(place.directory) { place.device.signIn("tom") }
+            ServiceDirectory.$scoped.withValue(place.directory) { place.signIn("tom") }
         }
         let own = heard.withLock { $0 }.filter {
             [ObjectIdentifier(one.directory), .init(other.directory)].contains($0)
@@ -82,17 +100,17 @@ import Testing
     @Test(.timeLimit(.minutes(15)))
     func `an engine works in the directory of the task that made it, whichever schedules the work`() async throws {
         let (one, other) = (try Place(), try Place())
-        await one.start(automatically: true)
-        await one.app.wait { $0.contains("did fetch") }
+        one.start(automatically: true)
+        await one.device.wait { $0.contains("did fetch") }
         let isOwn = Box<[Bool]>([])
-        one.app.onEvent.value = { event in
+        one.device.onEvent.value = { event in
             if case .sentDatabaseChanges = event { isOwn.value.append(ServiceDirectory.scoped === one.directory) }
         }
         ServiceDirectory.$scoped.withValue(other.directory) {
-            one.app.engine.state.add(
+            one.device.engine.state.add(
                 pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: CKRecordZone.ID(zoneName: "Z")))])
         }
-        await one.app.wait { $0.contains("sent zones [\"Z\"] failed []") }
+        await one.device.wait { $0.contains("sent zones [\"Z\"] failed []") }
         #expect(isOwn.value == [true])
     }
 }
