@@ -34,6 +34,21 @@ package struct ObjectStorageProvider: StoreProvider {
     package var blanks: (any StoreProvider)? { stores.blanks }
     package var waits: StorageWaits? { stores.waits }
 
+    package func beginRemoval(of container: String) throws {
+        try stores.beginRemoval(of: container)
+        try RemovedDirectory(container, in: spool).begin()
+    }
+
+    package func removePiece(of container: String, limit: Int) throws -> Bool {
+        if try RemovedDirectory(container, in: spool).removePiece(limit: limit) { return true }
+        let objects = try requests.list(after: "", under: "\(container)/", limit: min(limit, Self.objectsPerPiece)).keys
+        for object in objects { try requests.delete(object) }
+        return try !objects.isEmpty || stores.removePiece(of: container, limit: limit)
+    }
+
+    /// The maximum number of objects per piece: each takes a round trip.
+    private static let objectsPerPiece = 20
+
     package func close() {
         requests.close()
         stores.close()

@@ -32,21 +32,8 @@ package final class PostgresImage: StoreCopy {
     private func number(_ text: String) throws -> Int64 { Int64(try ask(text).first ?? "") ?? 0 }
 
     package func tables() throws -> [StoreTable] {
-        let own = Self.ownTables.map(PostgresAddress.literal).joined(separator: ", ")
-        return try ask(
-            """
-            SELECT table_name::text FROM information_schema.tables
-            WHERE table_schema = current_schema() AND table_name NOT IN (\(own)) ORDER BY table_name COLLATE "C"
-            """
-        ).map { name in
-            StoreTable(
-                name: name,
-                columns: try ask(
-                    """
-                    SELECT column_name::text FROM information_schema.columns
-                    WHERE table_schema = current_schema() AND table_name = \(PostgresAddress.literal(name))
-                        AND column_name <> 'store' ORDER BY column_name COLLATE "C"
-                    """))
+        try connection.storeTables(except: Self.ownTables).map { table in
+            StoreTable(name: table.name, columns: table.columns.filter { $0 != "store" })
         }
     }
 
@@ -62,7 +49,7 @@ package final class PostgresImage: StoreCopy {
         try ask(
             """
             DECLARE rows NO SCROLL CURSOR FOR SELECT \(columns.joined(separator: ", ")) FROM \(table.name)
-            WHERE \(ownRows(of: table))
+            WHERE \(PostgresSQL.rows(of: store, in: table))
             """)
         while true {
             let result = try connection.rows(of: "FETCH \(Self.rowsPerRead) FROM rows")
@@ -79,15 +66,6 @@ package final class PostgresImage: StoreCopy {
             if result.rows < Self.rowsPerRead { break }
         }
         try ask("CLOSE rows")
-    }
-
-    /// The condition that rows are the store's.
-    private func ownRows(of table: StoreTable) -> String {
-        if PostgresTables.withStoreNumber.contains(table.name) { return "store = \(store.value)" }
-        let key =
-            table.columns.first { PostgresTables.hasKey($0, of: table.name) && $0 == "owner" }
-            ?? table.columns.first { PostgresTables.hasKey($0, of: table.name) }
-        return StoreNumber.sql("range", key ?? "owner", store: "\(store.value)::bigint")
     }
 
     private static func value(_ result: PostgresLink.Result, _ row: Int, _ column: Int) -> StoredValue {

@@ -183,10 +183,12 @@ enum PostgresSQL {
     /// Since the transaction began.
     static let microseconds = "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000000)::bigint"
 
+    /// Fails for a store that is being removed, by a division by zero: what is sent together with the commit fails, too.
     static let state = rendered(
         """
         SELECT nextval('change_sequence'), \(versionColumns),
-            CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END, \(microseconds)
+            CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END, \(microseconds),
+            1 / sign(catalog_version + 1)
         FROM store CROSS JOIN installation WHERE store.id = {store}
         """)
     /// In the order of `SharedContent`.

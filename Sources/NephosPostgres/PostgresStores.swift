@@ -15,6 +15,10 @@ package final class PostgresStores: StoreProvider {
     private let assetDirectory: String?
     /// The connection that stores are looked for on: anybody may name any.
     private let looking = Mutex<PostgresConnection?>(nil)
+    /// The connection that removes stores.
+    private let removal = Mutex<PostgresConnection?>(nil)
+    /// The tables that have rows of a store that is being removed, as far as that is known: nothing adds any.
+    let unfinishedTables = Mutex<[Int64: [StoreTable]]>([:])
     package let blanks: (any StoreProvider)?
     /// The files of stores without an asset directory, by store.
     private let temporaryAssets = Mutex<[StoreID: AssetDirectory]>([:])
@@ -130,7 +134,7 @@ package final class PostgresStores: StoreProvider {
             """,
         ])
         guard let made = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) else {
-            throw StorageError(.other, "the store could not be noted")
+            throw StorageError(.closed, "the store of \(id.container), \(id.environment) is being removed")
         }
         guard made <= StoreNumber.most else {
             throw StorageError(.constraint, "a database has no more stores than \(StoreNumber.most)")
@@ -141,7 +145,7 @@ package final class PostgresStores: StoreProvider {
     private static func find(_ id: StoreID) -> String {
         """
         SELECT id::text FROM store WHERE container = \(PostgresAddress.literal(id.container))
-            AND environment = \(PostgresAddress.literal(id.environment))
+            AND environment = \(PostgresAddress.literal(id.environment)) AND catalog_version >= 0
         """
     }
 
@@ -169,8 +173,20 @@ package final class PostgresStores: StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try looked { !(try $0.ask(Self.find(id)).isEmpty) } }
 
     /// Looks for a store, once more with another connection where the kept one was lost, as while the server started anew.
-    private func looked<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
-        try looking.withLock { kept in
+    private func looked<T>(_ body: (PostgresConnection) throws -> T) throws -> T { try kept(on: looking, body) }
+
+    /// Removes a piece of a store. Its commit need not wait for the disk, as the piece can be removed again.
+    func removing<T>(_ body: (PostgresConnection) throws -> T) throws -> T {
+        try kept(on: removal) { connection in
+            try connection.execute("SET synchronous_commit TO off")
+            return try body(connection)
+        }
+    }
+
+    private func kept<T>(
+        on connection: borrowing Mutex<PostgresConnection?>, _ body: (PostgresConnection) throws -> T
+    ) throws -> T {
+        try connection.withLock { kept in
             if let connection = kept {
                 if let found = try? body(connection) { return found }
                 kept = nil
@@ -206,7 +222,9 @@ package final class PostgresStores: StoreProvider {
             SELECT store FROM found)
             """
         }
-        return try connected { try $0.stores(where: "id IN (\(looks.joined(separator: " UNION ")))") }
+        return try connected {
+            try $0.stores(where: "catalog_version >= 0 AND id IN (\(looks.joined(separator: " UNION ")))")
+        }
     }
 
     package var keepsStores: Bool { true }
@@ -231,11 +249,14 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
+    /// The directory of a removed container's files; nil where they are elsewhere.
+    func assetsOfRemoved(_ container: String) -> RemovedDirectory? {
+        temporaryAssets.withLock { stores in stores = stores.filter { $0.key.container != container } }
+        return assetDirectory.map { RemovedDirectory(container, in: $0) }
+    }
+
     package func close() {
-        looking.withLock { kept in
-            kept?.close()
-            kept = nil
-        }
+        for connection in [looking.withLock({ $0.take() }), removal.withLock({ $0.take() })] { connection?.close() }
         lockOfCopy.withLock { $0?.release() }
         pool.close()
         lookups.close()

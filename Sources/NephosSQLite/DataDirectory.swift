@@ -89,6 +89,20 @@ package final class DataDirectory: StoreProvider {
         }
     }
 
+    package func beginRemoval(of container: String) throws {
+        try Self.check(container, "container identifier")
+        try engines.withLock { engines in
+            let isOpen = engines.contains { $0.container == container && $1.engine?.isClosed == false }
+            if isOpen { throw StorageError(.busy, "A store of \(container) is open.") }
+            try RemovedDirectory(container, in: path).begin()
+        }
+    }
+
+    package func removePiece(of container: String, limit: Int) throws -> Bool {
+        try Self.check(container, "container identifier")
+        return try RemovedDirectory(container, in: path).removePiece(limit: limit)
+    }
+
     package func close() {
         lock.release()
     }

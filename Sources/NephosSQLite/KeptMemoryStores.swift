@@ -34,6 +34,10 @@ package final class KeptMemoryStores: StoreProvider {
 
     package func existingStores() -> [StoreID] { kept.withLock { Array($0.keys) } }
 
+    package func beginRemoval(of container: String) {
+        kept.withLock { kept in kept = kept.filter { $0.key.container != container } }
+    }
+
     package func close() {}
 
     /// Removes the content of all stores. None may be open.

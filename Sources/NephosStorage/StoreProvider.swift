@@ -41,6 +41,14 @@ package protocol StoreProvider: Sendable {
     /// Rewrites what had rows that were deleted, so that no free space has their content. No store may be open.
     /// - Throws: `StorageError` `.inUse` if a reader keeps the former content.
     func eraseDeletedRows() throws
+    /// Begins the removal of a container's stores, which are closed in this process: from now on they do not exist, and other
+    /// processes' writes to them fail with `.closed`. Idempotent. Blocks.
+    /// - Throws: `StorageError` `.busy` while a backup or a write keeps them.
+    func beginRemoval(of container: String) throws
+    /// Removes a piece of the container's stores and asset files, once their removal has begun. Blocks.
+    /// - Parameter limit: the maximum number of rows or files of a piece.
+    /// - Returns: whether something may be left. Once nothing is, stores of that name can be made again.
+    func removePiece(of container: String, limit: Int) throws -> Bool
     /// Closes the resources that all stores share. The stores must be closed before.
     func close()
 }
@@ -50,6 +58,8 @@ extension StoreProvider {
     package func storesWithWork() throws -> [StoreID]? { nil }
     package var keepsStores: Bool { false }
     package func eraseDeletedRows() throws {}
+    package func beginRemoval(of container: String) throws {}
+    package func removePiece(of container: String, limit: Int) throws -> Bool { false }
     package func lock(_ name: String) throws -> (any StoreLock)? { nil }
     package var identity: String { "" }
     package var blanks: (any StoreProvider)? { nil }

@@ -190,6 +190,45 @@ struct ObjectAssetStoreTests {
         #expect(try entries() == [] && next.leftovers(olderThan: 0).isEmpty)
     }
 
+    @Test func `the files of a removed container go in pieces, and those of others stay`() throws {
+        defer { try? FileManager.default.removeItem(at: spool) }
+        let requests = ObjectRequests(service.options(secret: nil))
+        let provider = ObjectStorageProvider(NoStores(), requests, spool: spool.path)
+        let places = [
+            ("iCloud.a", "development"), ("iCloud.a", "production"), ("iCloud.a.b", "development"), ("iCloud", "a"),
+        ].map { StoreID(container: $0.0, environment: $0.1) }
+        for place in places {
+            let assets = try provider.assets(of: place)
+            for number in 0..<3 {
+                let file = try assets.makeFile()
+                try [UInt8(7)].withUnsafeBytes { try file.write($0) }
+                try file.publish(as: "file-\(number)")
+                try file.settle()
+            }
+            // A process that ended before it settled the file.
+            let left = try assets.makeFile()
+            try left.publish(as: "left")
+        }
+        try provider.beginRemoval(of: "iCloud.a")
+        #expect(!(try entries().contains("iCloud.a")))
+        var pieces = 0
+        while try provider.removePiece(of: "iCloud.a", limit: 2) { pieces += 1 }
+        #expect(pieces >= 4)
+        let left = try places.map { try provider.assets(of: $0).files(after: "", limit: 10).count }
+        #expect(left == [0, 0, 4, 4])
+        #expect(try entries().sorted() == ["iCloud", "iCloud.a.b"])
+        #expect(try !provider.removePiece(of: "iCloud.a", limit: 2))
+        requests.close()
+    }
+
+    /// A provider without stores.
+    private struct NoStores: StoreProvider {
+        func open(_ id: StoreID) throws -> any StorageEngine { throw StorageError(.other, "there are no stores") }
+        func assets(of id: StoreID) throws -> any AssetStore { throw StorageError(.other, "there are no stores") }
+        func existingStores() -> [StoreID] { [] }
+        func close() {}
+    }
+
     @Test func `a discarded file is gone, and its removal stays pending while the service is unreachable`() throws {
         defer { try? FileManager.default.removeItem(at: spool) }
         let store = store()

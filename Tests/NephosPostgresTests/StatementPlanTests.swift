@@ -86,6 +86,12 @@ import Testing
                 if line.contains("Seq Scan") || !hasRange { found.append("\(sql): \(line.drop { $0 == " " })") }
             }
         }
+        for table in try connection.storeTables() where !Self.small.contains(table.name) {
+            let text = PostgresSQL.removal(200, rowsOf: StoreNumber(value: 1), from: table)
+            for line in try connection.ask("EXPLAIN \(text)").map({ $0[0] }) where line.contains("Seq Scan") {
+                found.append("removal from \(table.name): \(line.drop { $0 == " " })")
+            }
+        }
         return found
     }
 }

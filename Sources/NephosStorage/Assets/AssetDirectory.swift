@@ -12,6 +12,8 @@ package final class AssetDirectory: AssetStore {
     /// Whether `close` keeps a temporary directory, for a store that is opened again.
     private let outlivesClose: Bool
     private let isMade = Mutex(false)
+    /// Whether a directory that is not temporary was closed. An upload that ends later makes no file in it.
+    private let isClosed = Atomic(false)
     /// Whether the file system reports cached pages. A network file system does not, and opening a file on it blocks.
     private let isLocal = Atomic(false)
 
@@ -51,7 +53,12 @@ package final class AssetDirectory: AssetStore {
     private func directory(of name: String) -> String { "\(path)/files/\(name.prefix(2))" }
     private func path(of name: String) -> String { "\(directory(of: name))/\(name)" }
 
+    private func checkOpen() throws {
+        if isClosed.load(ordering: .acquiring) { throw StorageError(.closed, "the asset directory is closed") }
+    }
+
     package func makeFile() throws -> any AssetFileWriter {
+        try checkOpen()
         try isMade.withLock { isMade in
             if !isMade, !isTemporary { try makeFolders() }
             isMade = true
@@ -138,6 +145,7 @@ package final class AssetDirectory: AssetStore {
 
     package func close() {
         if isTemporary, !outlivesClose { remove() }
+        if !isTemporary { isClosed.store(true, ordering: .releasing) }
     }
 
     private func remove() {
@@ -152,6 +160,7 @@ package final class AssetDirectory: AssetStore {
     /// Links a temporary file to its final path.
     fileprivate func link(_ temporary: String, as name: String) throws {
         try AssetFileName.check(name)
+        try checkOpen()
         try FileSystem.makeDirectory(directory(of: name))
         guard Glibc.link(temporary, path(of: name)) == 0 else {
             throw StorageError(system: errno, while: "publishing the asset file \(name)")

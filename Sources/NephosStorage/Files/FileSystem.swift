@@ -75,9 +75,9 @@ package enum FileSystem {
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// The names in a directory, in byte order, without names that start with a dot; empty if the directory does not
-    /// exist.
-    package static func names(in path: String) throws -> [String] {
+    /// The names in a directory, in byte order; empty if the directory does not exist.
+    /// - Parameter isAll: whether names that start with a dot are included.
+    package static func names(in path: String, isAll: Bool = false) throws -> [String] {
         guard let directory = opendir(path) else {
             if errno == ENOENT { return [] }
             throw StorageError(system: errno, while: "listing \(path)")
@@ -88,7 +88,7 @@ package enum FileSystem {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { tuple in
                 tuple.withMemoryRebound(to: CChar.self, capacity: Int(entry.pointee.d_reclen)) { String(cString: $0) }
             }
-            if !name.hasPrefix(".") { names.append(name) }
+            if isAll ? name != "." && name != ".." : !name.hasPrefix(".") { names.append(name) }
         }
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }

@@ -1,0 +1,96 @@
+import NephosStorage
+import Synchronization
+
+/// A container is removed in pieces, as all stores share the tables: a deletion of all rows of one would hold its locks, and
+/// delay the vacuum, for as long as that takes.
+///
+/// A store that is being removed has a row in `store` whose `catalog_version` is -1 (`PostgresSQL.state` fails on it, so no
+/// server writes it any more). In the end the row gets a name that no container has, and stays: a server that was stopped
+/// meanwhile may still have the store's number.
+extension PostgresStores {
+    static let removedVersion = -1
+
+    package func beginRemoval(of container: String) throws {
+        let name = PostgresAddress.literal(container)
+        try connected { connection in
+            let stores = try connection.ask(
+                "SELECT id::text FROM store WHERE container = \(name) AND catalog_version > 0"
+            ).compactMap(\.first)
+            for store in stores {
+                // Behind the writes that are under way.
+                try connection.runInTransaction([
+                    "SELECT pg_advisory_xact_lock(\(PostgresAddress.lockKey(prefix).1), \(store))::text",
+                    "UPDATE store SET catalog_version = \(Self.removedVersion) WHERE id = \(store)",
+                ])
+            }
+        }
+        try assetsOfRemoved(container)?.begin()
+    }
+
+    package func removePiece(of container: String, limit: Int) throws -> Bool {
+        if try assetsOfRemoved(container)?.removePiece(limit: limit) == true { return true }
+        let name = PostgresAddress.literal(container)
+        return try removing { connection in
+            let removed = "container = \(name) AND catalog_version = \(Self.removedVersion)"
+            for text in try connection.ask("SELECT id::text FROM store WHERE \(removed)").compactMap(\.first) {
+                guard let id = Int64(text) else { continue }
+                var tables = try unfinishedTables.withLock { $0[id] } ?? connection.storeTables()
+                while let table = tables.last {
+                    if try connection.remove(limit, rowsOf: StoreNumber(value: id), from: table) > 0 {
+                        unfinishedTables.withLock { $0[id] = tables }
+                        return true
+                    }
+                    tables.removeLast()
+                }
+                unfinishedTables.withLock { $0[id] = nil }
+                _ = try connection.ask("UPDATE store SET container = '.' || id WHERE id = \(id)")
+            }
+            return false
+        }
+    }
+}
+
+extension PostgresConnection {
+    /// The tables that have rows of stores, each with its columns.
+    func storeTables(except own: [String] = ["store", "installation", "asset_place"]) throws -> [StoreTable] {
+        let rows = try ask(
+            """
+            SELECT table_name::text, string_agg(column_name::text, ' ' ORDER BY column_name COLLATE "C")
+            FROM information_schema.columns
+            WHERE table_schema = current_schema()
+                AND table_name NOT IN (\(own.map(PostgresAddress.literal).joined(separator: ", ")))
+            GROUP BY table_name ORDER BY table_name COLLATE "C"
+            """)
+        return rows.map { StoreTable(name: $0[0], columns: $0[1].split(separator: " ").map(String.init)) }
+    }
+
+    /// Removes some rows of a removed store, in a transaction of their own.
+    /// - Returns: the number of rows.
+    func remove(_ limit: Int, rowsOf store: StoreNumber, from table: StoreTable) throws -> Int {
+        Int(try ask(PostgresSQL.removal(limit, rowsOf: store, from: table)).first?.first ?? "") ?? 0
+    }
+}
+
+extension PostgresSQL {
+    /// The statement that removes some rows of a store, and gives their number.
+    static func removal(_ limit: Int, rowsOf store: StoreNumber, from table: StoreTable) -> String {
+        """
+        WITH removed AS (
+            DELETE FROM \(table.name) WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM \(table.name) WHERE \(rows(of: store, in: table)) LIMIT \(limit)))
+            RETURNING 1)
+        SELECT count(*)::text FROM removed
+        """
+    }
+
+    /// The condition that rows of a table are a store's.
+    static func rows(of store: StoreNumber, in table: StoreTable) -> String {
+        if PostgresTables.withStoreNumber.contains(table.name) { return "store = \(store.value)" }
+        let keys = table.columns.filter { PostgresTables.hasKey($0, of: table.name) }
+        // The keys of memberships begin with the participant.
+        let key = keys.contains("owner") && table.name != "membership" ? "owner" : keys.first ?? "owner"
+        // The indexes of some tables begin with the key, those of others with the store's number in it.
+        return "\(StoreNumber.sql("range", key, store: "\(store.value)::bigint"))"
+            + " AND (\(StoreNumber.sql(ofKey: key))) = \(store.value)"
+    }
+}
