@@ -17,6 +17,9 @@ package struct StoredDirectory: Sendable {
 
     package func existingStores() throws -> [StoreID] { try DataDirectory.stores(in: path) }
 
+    /// Whether the store is there: a server may delete its container.
+    package func exists(_ id: StoreID) -> Bool { FileSystem.exists(file(id)) }
+
     private func file(_ id: StoreID) -> String { "\(path)/\(id.container)/\(id.environment).sqlite" }
 
     /// Returns a snapshot of the store, which concurrent writes do not change.

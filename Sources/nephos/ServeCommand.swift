@@ -202,6 +202,7 @@ struct ServeCommand {
         var upkeep: [@Sendable () async -> Void] = [
             { await installation.purgeExpired() },
             { await service.resumeDeletions(of: installation) },
+            { await service.deleteContainers(of: installation) },
             { await installation.chainAudit() },
             { [listeners, settings] in await listeners.watchExpiry(settings.log) },
         ]

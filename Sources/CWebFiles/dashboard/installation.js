@@ -96,7 +96,7 @@ async function oneAccount(account, signal) {
 
 export async function content({ account, after, batch }, signal, go) {
   if (account) return oneAccount(account, signal);
-  const [accounts, { roles }, { apiTokens }, { serverKeys }, { containers }] = await Promise.all([
+  const [accounts, { roles }, { apiTokens }, { serverKeys }, { containers, beingDeleted }] = await Promise.all([
     installation("accounts/list", { after: after ?? "" }, signal), installation("roles/list", {}, signal),
     installation("api-tokens/list", {}, signal), installation("server-keys/list", {}, signal),
     installation("containers/list", {}, signal)]);
@@ -109,7 +109,9 @@ export async function content({ account, after, batch }, signal, go) {
     ...accountSection(accounts, after),
     ...section("Administrators", "Nobody has a role.", [{ title: "account", cell: (one) => accountLink(one.account) },
       { title: "role", cell: (one) => one.role }, { title: "container", cell: (one) => one.container ?? "all" }], roles),
-    ...section("Containers", "No container yet.", [{ title: "container", cell: (one) => link({ view: "records", container: one }, one) }], containers),
+    ...section("Containers", "No container yet.", [{ title: "container",
+      cell: (one) => one.isDeleted ? `${one.name}, being deleted` : link({ view: "records", container: one.name }, one.name) }],
+      [...containers.map((name) => ({ name })), ...(beingDeleted ?? []).map((name) => ({ name, isDeleted: true }))]),
     ...section("API tokens", "No API token.", tokenColumns, apiTokens),
     ...section("Server-to-server keys", "No key.", keyColumns, serverKeys), ...await audit(batch, signal)];
 }

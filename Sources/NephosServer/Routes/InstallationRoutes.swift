@@ -43,11 +43,18 @@ enum InstallationRoutes {
 
     private static let containers: [Route] = [
         .installation("containers/create") { (message: Container, call) async throws(ServiceError) in
-            try await call.installation.createContainer(message.container, by: call.actor)
+            try await call.service.createContainer(message.container, of: call.installation, by: call.actor)
             return EmptyAnswer()
         },
         .installation("containers/list", .viewInstallation) { (_: Nothing, call) async throws(ServiceError) in
-            Containers(containers: try await call.installation.containers())
+            let deleted = try await call.installation.containersBeingDeleted()
+            return Containers(
+                containers: try await call.installation.containers(), beingDeleted: deleted.isEmpty ? nil : deleted)
+        },
+        .installation("containers/delete") { (message: Container, call) async throws(ServiceError) in
+            let content = try await call.service.deleteContainer(
+                message.container, of: call.installation, by: call.actor)
+            return DeletedContainer(container: message.container, deleted: content.map(DeletedEnvironment.init))
         },
     ]
 
@@ -229,7 +236,28 @@ enum InstallationRoutes {
     private struct Accounts: Encodable { var accounts: [AccountSummary] }
     /// A link to pass on; nil if it is mailed.
     private struct Link: Encodable { var link: String? }
-    private struct Containers: Encodable { var containers: [String] }
+    private struct Containers: Encodable {
+        var containers: [String]
+        /// Nil for none.
+        var beingDeleted: [String]?
+    }
+    private struct DeletedContainer: Encodable {
+        var container: String
+        var deleted: [DeletedEnvironment]
+    }
+    private struct DeletedEnvironment: Encodable {
+        var environment: String
+        var accounts: Int
+        var zones: Int
+        var records: Int
+        /// Whether all was counted. If not, there may be more.
+        var isComplete: Bool
+
+        init(_ content: ServiceOverview.Container) {
+            (environment, accounts, zones) = (content.environment, content.accounts.count, content.zones)
+            (records, isComplete) = (content.recordTypes.reduce(0) { $0 + $1.records }, content.isComplete)
+        }
+    }
     private struct APITokens: Encodable { var apiTokens: [APITokenSummary] }
     private struct Sessions: Encodable { var sessions: [SessionSummary] }
     private struct Session: Encodable {

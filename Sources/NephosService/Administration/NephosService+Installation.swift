@@ -119,7 +119,8 @@ extension NephosService {
                 DeleteAccountRequest(account: account), context, erasesPublicRecords: erasesPublicRecords)
             return true
         } catch {
-            guard error.clientCode == .unknownItem else { throw error }
+            // The container may have been deleted meanwhile.
+            guard error.clientCode == .unknownItem || error.clientCode == .badContainer else { throw error }
             return false
         }
     }

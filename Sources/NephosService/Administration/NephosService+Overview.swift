@@ -23,7 +23,7 @@ extension NephosService {
         }
     }
 
-    private static func overview(
+    static func overview(
         _ id: StoreID, _ records: Int, _ reader: StorageReader
     ) throws -> ServiceOverview.Container {
         var container = ServiceOverview.Container(container: id.container, environment: id.environment)

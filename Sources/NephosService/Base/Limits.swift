@@ -130,6 +130,13 @@ package enum Limits {
     static let shortestPurgeInterval: Int64 = 1000
     /// The number of milliseconds after which the deletion of an account counts as interrupted, unless it has ended.
     static let interruptedDeletion: Int64 = 10 * 60 * 1000
+    /// The number of milliseconds after which every server has closed the stores of a container whose deletion began: it looks
+    /// for deletions, and checks credentials again, every `credentialRecheck`.
+    static let containerDeletionNotice = 2 * credentialRecheck
+    /// The number of rows or files in the first piece of the removal of a container: a record may have a megabyte.
+    static let rowsPerRemoval = 50
+    /// The number of milliseconds after which a deletion of a container that failed is tried again.
+    static let containerDeletionRetry: Int64 = 60 * 1000
     /// The number of milliseconds for which a clock runs without a step before entries of the installation are purged.
     static let steadyClock: Int64 = 10 * 60 * 1000
     /// The number of milliseconds above which a clock's difference from the elapsed time is a step.
@@ -524,4 +531,6 @@ package enum Limits {
     /// The maximum number of the installation's entries per statement, and per transaction that purges them.
     static let entriesPerRead = 1000
     static let entriesPerPurge = 1000
+    /// The maximum number of entries of a deleted container per transaction.
+    static let entriesPerDeletionStep = 100
 }

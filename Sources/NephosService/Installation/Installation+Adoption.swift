@@ -40,6 +40,7 @@ extension Installation {
         }
         return try await engine.write(of: [.everyone]) { transaction in
             for container in containers where try transaction.entry(StoredContainer.self, container) == nil {
+                try transaction.requireNoDeletion(ofContainer: container)
                 try transaction.put(StoredContainer(createdAt: now), container)
                 try self.audit("container adopted", container, by: actor, in: transaction)
             }

@@ -23,6 +23,7 @@ extension Installation {
         ).checkContainer()
         let now = environment.now()
         try await write { transaction in
+            try transaction.requireNoDeletion(ofContainer: container)
             guard try transaction.entry(StoredContainer.self, container) == nil else {
                 throw ServiceError(.exists, .serverRejectedRequest, "there is a container \(container) already")
             }
@@ -31,6 +32,7 @@ extension Installation {
         }
     }
 
+    /// The identifiers of the containers, in ascending order.
     package func containers() async throws(ServiceError) -> [String] {
         try await read { try $0.entries(StoredContainer.self).map(\.name) }
     }
@@ -67,7 +69,9 @@ extension Installation {
 
     package func apiTokenSummaries(container: String?) async throws(ServiceError) -> [APITokenSummary] {
         try await read { reader in
-            try reader.entries(APIToken.self).map(Self.summary).filter { container == nil || $0.container == container }
+            try reader.entries(APIToken.self).map(Self.summary).filter {
+                try (container == nil || $0.container == container) && reader.hasContainer($0.container)
+            }
         }
     }
 

@@ -140,9 +140,11 @@ extension Installation {
             let epoch = try reader.tokenEpoch()
             return try reader.entries(AccountProgramToken.self, prefix: "\(account)/").compactMap { entry, _ in
                 let hash = String(entry.dropFirst(account.count + 1))
-                guard let token = try reader.entry(StoredProgramToken.self, hash), now < token.expiresAt,
+                guard var token = try reader.entry(StoredProgramToken.self, hash), now < token.expiresAt,
                     token.epoch == epoch
                 else { return nil }
+                token.places = try token.places.filter { try reader.hasContainer($0.container) }
+                if token.places.isEmpty { return nil }
                 return Self.summary(hash, token)
             }
         }
@@ -236,10 +238,12 @@ extension Installation {
     private func programToken(_ hash: String) async throws(ServiceError) -> KnownProgramToken? {
         try await programTokens.value(hash) { () async throws(ServiceError) in
             try await read { reader in
-                guard let token = try reader.entry(StoredProgramToken.self, hash),
+                guard var token = try reader.entry(StoredProgramToken.self, hash),
                     try token.epoch == reader.tokenEpoch(),
                     let account = try reader.liveInstallationAccount(token.account)
                 else { return nil }
+                token.places = try token.places.filter { try reader.hasContainer($0.container) }
+                if token.places.isEmpty { return nil }
                 return KnownProgramToken(token: token, address: account.address)
             }
         }
@@ -253,7 +257,7 @@ extension StorageReader {
         let places = try entries(AccountSession.self, prefix: "\(account)/").compactMap { entry, _ -> ProgramPlace? in
             guard let session = try self.entry(StoredSession.self, String(entry.dropFirst(account.count + 1))),
                 now < session.expiresAt, session.epoch == epoch, let container = session.container,
-                let environment = session.environment
+                let environment = session.environment, try hasContainer(container)
             else { return nil }
             return ProgramPlace(container: container, environment: environment)
         }

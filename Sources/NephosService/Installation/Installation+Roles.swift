@@ -55,7 +55,10 @@ extension Installation {
         try await read { reader in
             try reader.entries(StoredRole.self).compactMap { name, stored in
                 let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
-                guard parts.count == 2, let account = try reader.entry(InstallationAccount.self, parts[0]) else {
+                guard parts.count == 2,
+                    try parts[1] == StoredRole.everyContainer || reader.hasContainer(parts[1]),
+                    let account = try reader.entry(InstallationAccount.self, parts[0])
+                else {
                     return nil
                 }
                 return RoleSummary(

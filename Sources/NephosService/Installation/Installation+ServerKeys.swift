@@ -54,7 +54,7 @@ extension Installation {
     package func serverKeySummaries(container: String?) async throws(ServiceError) -> [ServerKeySummary] {
         try await read { reader in
             try reader.entries(StoredServerKey.self).map(Self.summary)
-                .filter { container == nil || $0.container == container }
+                .filter { try (container == nil || $0.container == container) && reader.hasContainer($0.container) }
         }
     }
 
@@ -150,7 +150,13 @@ extension Installation {
     private func serverKey(_ id: String) async throws(ServiceError) -> StoredServerKey? {
         guard id.utf8.count == 64 else { return nil }
         return try await serverKeys.value(id) { () async throws(ServiceError) in
-            try await read { try $0.entry(StoredServerKey.self, id) }
+            try await read { reader in
+                guard let key = try reader.entry(StoredServerKey.self, id), try reader.hasContainer(key.container)
+                else {
+                    return nil
+                }
+                return key
+            }
         }
     }
 }

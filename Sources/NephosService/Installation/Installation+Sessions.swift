@@ -76,7 +76,7 @@ extension Installation {
             return try reader.entries(AccountSession.self, prefix: "\(account)/").compactMap { entry, _ in
                 let hash = String(entry.dropFirst(account.count + 1))
                 guard let session = try reader.entry(StoredSession.self, hash), now < session.expiresAt,
-                    session.epoch == epoch
+                    session.epoch == epoch, try session.container.map(reader.hasContainer) ?? true
                 else { return nil }
                 return SessionSummary(
                     id: hash, account: name, container: session.container, environment: session.environment,
@@ -272,7 +272,12 @@ extension Installation {
     func apiToken(_ text: String) async throws(ServiceError) -> APIToken? {
         guard text.utf8.count == 64 else { return nil }
         return try await apiTokens.value(text) { () async throws(ServiceError) in
-            try await read { try $0.entry(APIToken.self, text) }
+            try await read { reader in
+                guard let token = try reader.entry(APIToken.self, text), try reader.hasContainer(token.container) else {
+                    return nil
+                }
+                return token
+            }
         }
     }
 
@@ -288,11 +293,13 @@ extension Installation {
             try await read { [lostEpochs] reader in
                 guard let session = try reader.entry(StoredSession.self, hash),
                     try lostEpochs.isCurrent(session, reader),
-                    let account = try reader.liveInstallationAccount(session.account)
+                    let account = try reader.liveInstallationAccount(session.account),
+                    try session.container.map(reader.hasContainer) ?? true
                 else { return nil }
                 let roles = try reader.entries(StoredRole.self, prefix: "\(session.account)/").map {
                     (String($0.name.dropFirst(session.account.count + 1)), $0.value.role)
                 }
+                .filter { try $0.0 == StoredRole.everyContainer || reader.hasContainer($0.0) }
                 return SignedInSession(
                     hash: hash, session: session, name: account.name, address: account.address,
                     roles: Dictionary(roles, uniquingKeysWith: { $1 }))

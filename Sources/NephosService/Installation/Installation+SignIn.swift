@@ -219,6 +219,8 @@ extension Installation {
         _ secret: SecretToken, isOfBrowser: Bool, from parent: String? = nil,
         in transaction: StorageTransaction
     ) throws {
+        // The container may have been deleted meanwhile.
+        if let container, try !transaction.hasContainer(container) { throw ServiceError.invalidAPIToken }
         let now = environment.now()
         // The session that asks may have ended meanwhile.
         let asking = try parent.map { try transaction.requireSession($0) }

@@ -6,6 +6,7 @@ package import NephosStorage
 /// - every account has its name, and every name its account;
 /// - every session has its account, and its entry among the account's sessions, and the other way round;
 /// - every role has its account, and every API token its container;
+/// - no container that is being deleted exists;
 /// - every batch of the audit has the hash of the one before;
 /// - every name that is adopted has its account;
 /// - every program token has its account, and its entry among the account's tokens, and the other way round;
@@ -99,6 +100,7 @@ package struct InstallationVerification: Sendable {
             case .serverKeyUser: try unread(ServerKeyUser.self, entry)
             case .claimedRequest: try unread(ClaimedRequest.self, entry)
             case .begunDeletion: try unread(BegunDeletion.self, entry)
+            case .begunContainerDeletion: try problem(ofDeletion: entry, reader)
             }
         } catch let error as StorageError where error.code == .damaged {
             return error.message
@@ -183,8 +185,14 @@ package struct InstallationVerification: Sendable {
     }
 
     private static func problem(ofToken text: String, _ token: APIToken, _ reader: StorageReader) throws -> String? {
-        if try reader.has(.container, token.container) { return nil }
+        if try reader.hasAny(ofContainer: token.container) { return nil }
         return "API token \(text): its container \(token.container) does not exist"
+    }
+
+    private static func problem(ofDeletion entry: InstallationEntry, _ reader: StorageReader) throws -> String? {
+        _ = try BegunContainerDeletion.decoded(entry)
+        guard try reader.has(.container, entry.name) else { return nil }
+        return "the container \(entry.name) exists, and is being deleted"
     }
 
     private static func problem(
@@ -197,7 +205,7 @@ package struct InstallationVerification: Sendable {
     private static func problem(
         ofServerKey id: String, _ key: StoredServerKey, _ reader: StorageReader
     ) throws -> String? {
-        if try reader.has(.container, key.container) { return nil }
+        if try reader.hasAny(ofContainer: key.container) { return nil }
         return "server key \(id): its container \(key.container) does not exist"
     }
 
@@ -267,6 +275,11 @@ package struct InstallationVerification: Sendable {
 }
 
 extension StorageReader {
+    /// Whether a container exists, or is being deleted: then its entries are removed one by one.
+    fileprivate func hasAny(ofContainer container: String) throws -> Bool {
+        try has(.container, container) || has(.begunContainerDeletion, container)
+    }
+
     fileprivate func has(_ kind: InstallationEntry.Kind, _ name: String) throws -> Bool {
         try installationEntry(kind, name) != nil
     }

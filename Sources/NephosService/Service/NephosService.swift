@@ -14,6 +14,7 @@ package final class NephosService: Sendable {
     let readiness: Readiness
     let exports = ExportSlots()
     let preflightNotes = PreflightNotes()
+    let containerDeletions = ContainerDeletions()
     private let pollsHaveEnded = Atomic(false)
     private let isUnready = Atomic(false)
     private let plan = AtomicLazyReference<FaultPlan>()
@@ -106,6 +107,7 @@ package final class NephosService: Sendable {
     /// Finishes the accepted work, then closes every store.
     package func close() async {
         endPolls()
+        await containerDeletions.loop.close()
         await stores.close()
     }
 

@@ -28,7 +28,7 @@ actor Stores {
         }
     }
 
-    private nonisolated let provider: any StoreProvider
+    nonisolated let provider: any StoreProvider
     private nonisolated let environment: ServiceEnvironment
     nonisolated let configuration: ServiceConfiguration
     nonisolated let observer = NotificationObserver()
@@ -46,6 +46,7 @@ actor Stores {
     private nonisolated let ready = Mutex<[StoreID: Open]>([:])
     /// The quotas, which know a store's databases also after the store was closed.
     private nonisolated let quotas = Mutex<[StoreID: RecordQuota]>([:])
+    nonisolated let deleted = DeletedContainers()
 
     nonisolated var waits: StorageWaits? { provider.waits }
 
@@ -74,9 +75,15 @@ actor Stores {
         return try await body(open.store)
     }
 
-    /// Runs `body` on a store, or on nil if the store was never created. Creates no store.
+    /// Runs `body` on a store, or on nil if the store was never created, also once more on nil if its container is deleted
+    /// meanwhile. Creates no store.
     nonisolated func usingExisting<T>(_ id: StoreID, _ body: (Store?) async throws -> T) async throws -> T {
-        try await exists(id) ? try await using(id, body) : try await body(nil)
+        do {
+            if try await exists(id) { return try await using(id, body) }
+        } catch  where deleted.contains(id.container) {
+            environment.log("\(id.container), \(id.environment) was deleted meanwhile: \(error)")
+        }
+        return try await body(nil)
     }
 
     /// Runs `body` on a store. If the store was never created, `body` runs on an empty store that stores nothing.
@@ -92,6 +99,7 @@ actor Stores {
             defer { giveBack(open) }
             return try await body(open.store)
         }
+        try checkIsNotDeleted(id)
         guard provider.keepsStores, let draft = try await borrowDraft(id) else { return try await using(id, body) }
         do {
             let answer = try await body(draft.store)
@@ -104,7 +112,8 @@ actor Stores {
     }
 
     private nonisolated func exists(_ id: StoreID) async throws -> Bool {
-        ready.withLock { $0[id] != nil } ? true : try await look(for: id)
+        if ready.withLock({ $0[id] != nil }) { return true }
+        return deleted.contains(id.container) ? false : try await look(for: id)
     }
 
     /// Checks whether a store exists; concurrent checks are coalesced.
@@ -229,6 +238,7 @@ actor Stores {
     /// Returns once the store is open, or once the caller can try again.
     private func open(_ id: StoreID) async throws {
         if isClosed { throw StorageError(.closed, "the service is closed") }
+        try checkIsNotDeleted(id)
         if let closing = closing[id] {
             await closing.value
             return
@@ -321,6 +331,7 @@ actor Stores {
         let provider = self.provider
         let existing = try await Self.opening.run { try provider.existingStores() }
         return Set(existing).union(ready.withLock { Set($0.keys) }).subtracting([.installation])
+            .filter { !deleted.contains($0.container) }
     }
 
     /// Opens stores that may have pending work. The first call opens every existing store, unless the provider knows
@@ -339,7 +350,9 @@ actor Stores {
                     + (failed ?? []).shuffled().prefix(Limits.storesPerLook)
             }
             if unopened == nil { unopened = [] }
-            for id in stores where !isClosed && !id.isInstallation { await takeUpWork(id) }
+            for id in stores where !isClosed && !id.isInstallation && !deleted.contains(id.container) {
+                await takeUpWork(id)
+            }
         } catch {
             environment.log("looking for stores: \(error)")
         }
@@ -429,6 +442,31 @@ actor Stores {
         await task.value
         closing[id] = nil
         return true
+    }
+
+    // MARK: Deleting containers
+
+    private nonisolated func checkIsNotDeleted(_ id: StoreID) throws(ServiceError) {
+        if deleted.contains(id.container) { throw .noContainer(id.container) }
+    }
+
+    /// Closes the stores of containers that are being deleted. New requests do not open them.
+    func closeStores(of containers: Set<String>) async {
+        let ids = ready.withLock { Set($0.keys) }.union(opening.keys).union(closing.keys).union(drafts.keys)
+        for id in ids where containers.contains(id.container) {
+            // It may be open only after that.
+            _ = try? await opening[id]?.value
+            await closing[id]?.value
+            await (try? drafts.removeValue(forKey: id)?.task.value)?.store.close()
+            let open = ready.withLock { $0.removeValue(forKey: id) }
+            guard let store = open?.store else { continue }
+            let task = Task { await store.close() }
+            closing[id] = task
+            await task.value
+            closing[id] = nil
+        }
+        quotas.withLock { quotas in quotas = quotas.filter { !containers.contains($0.key.container) } }
+        unopened = unopened?.filter { !containers.contains($0.container) }
     }
 
     func close() async {

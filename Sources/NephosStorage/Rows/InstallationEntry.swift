@@ -65,6 +65,8 @@ package struct InstallationEntry: Hashable, Sendable {
         case serverKeyUser = 41
         /// The deletion of an account that has not ended, by the account's ID.
         case begunDeletion = 42
+        /// The deletion of a container that has not ended, by the container's identifier.
+        case begunContainerDeletion = 43
     }
 
     package var kind: Kind

@@ -62,6 +62,8 @@ final class AdministeredInstallation {
         var count: Int?
         var accounts: [AccountSummary]?
         var containers: [String]?
+        var beingDeleted: [String]?
+        var deleted: [DeletedEnvironment]?
         var apiTokens: [APITokenSummary]?
         var sessions: [SessionSummary]?
         var roles: [RoleSummary]?
@@ -78,6 +80,15 @@ final class AdministeredInstallation {
         var passkeys: [PasskeySummary]?
         var hasPassword: Bool?
         var methods: [SignInMethodSummary]?
+    }
+
+    /// What an environment of a deleted container had.
+    struct DeletedEnvironment: Decodable {
+        var environment: String
+        var accounts: Int
+        var zones: Int
+        var records: Int
+        var isComplete: Bool
     }
 
     private enum Place {

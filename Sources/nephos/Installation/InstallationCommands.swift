@@ -45,7 +45,14 @@ private func environment(_ arguments: Arguments) throws(UsageError) -> String {
 /// `nephos containers`: the containers that the server has.
 enum ContainersCommand {
     static let help = InstallationAction.help(
-        "containers", "Make the containers of a production server, and list them.", actions)
+        "containers", "Make the containers of a production server, list and delete them.", actions,
+        """
+
+        Once a container is being deleted it exists for nobody. Its data is deleted in the
+        background, by any server; until all of it is gone list shows that, and no container
+        of that name is made.
+
+        """)
 
     private static let actions = [
         InstallationAction(name: "create", words: "ID", summary: "Make a container, with both environments.") {
@@ -53,10 +60,30 @@ enum ContainersCommand {
             Console.print("container \($1.words[0]) made\n")
         },
         InstallationAction(name: "list", summary: "Print the containers.") { installation, _ in
-            let containers = try installation.send("containers/list").containers ?? []
-            Console.print(containers.isEmpty ? "no containers\n" : containers.map { "\($0)\n" }.joined())
+            let answer = try installation.send("containers/list")
+            let lines =
+                (answer.containers ?? []).map { "\($0)\n" }
+                + (answer.beingDeleted ?? []).map { "\($0)  being deleted\n" }
+            Console.print(lines.isEmpty ? "no containers\n" : lines.joined())
+        },
+        InstallationAction(
+            name: "delete", words: "ID",
+            summary: "Delete a container with both environments: all data and files, API\n"
+                + "          tokens, server keys, sessions and roles. Accounts stay.",
+            options: [Confirmation.option]
+        ) {
+            try Confirmation($1).ask("the container \($1.words[0]), with the data of all accounts in both environments")
+            let deleted = try $0.send("containers/delete", .init(container: $1.words[0])).deleted ?? []
+            Console.print("container \($1.words[0]) deleted:\n\(deleted.map(text).joined())")
+            if deleted.isEmpty { Console.print("  it had no data\n") }
         },
     ]
+
+    private static func text(_ deleted: AdministeredInstallation.DeletedEnvironment) -> String {
+        let counts = [(deleted.accounts, "account"), (deleted.zones, "zone"), (deleted.records, "record")]
+            .map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }
+        return "  \(deleted.environment): \(deleted.isComplete ? "" : "at least ")\(counts.joined(separator: ", "))\n"
+    }
 
     static func main(_ arguments: [String]) throws(UsageError) {
         try InstallationAction.main(arguments, of: "containers", help: help, actions)

@@ -54,6 +54,11 @@ struct BackupCommand {
         _ = try unfinished.begin(stores, from: data.path)
         var (problems, damaged) = (0, 0)
         for id in stores {
+            // Its container may have been deleted meanwhile.
+            guard source.exists(id) else {
+                Console.note("\(id.text): deleted meanwhile")
+                continue
+            }
             do {
                 problems += try await copy(id, from: source, data.files(of: id, in: source, objects), to: target)
             } catch let error as StorageError where [.damaged, .otherVersion].contains(error.code) {

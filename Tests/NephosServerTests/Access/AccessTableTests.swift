@@ -49,7 +49,8 @@ import Testing
         .administer: [
             "/installation/accounts/create", "/installation/accounts/set-password", "/installation/accounts/delete",
             "/installation/accounts/verify", "/installation/accounts/recovery-link", "/installation/accounts/invite",
-            "/installation/containers/create", "/installation/api-tokens/create", "/installation/api-tokens/revoke",
+            "/installation/containers/create", "/installation/containers/delete", "/installation/api-tokens/create",
+            "/installation/api-tokens/revoke",
             "/installation/sessions/create", "/installation/sessions/end", "/installation/roles/grant",
             "/installation/roles/revoke", "/installation/server-keys/create", "/installation/server-keys/revoke",
             "/installation/program-tokens/create", "/installation/program-tokens/revoke",

@@ -47,6 +47,12 @@ import Testing
         _ = try await test.installation.createAccount(named: "bob", password: nil, by: TestInstallation.root)
         try await test.installation.beginDeletion(
             ofAccountNamed: "bob", erasesPublicRecords: true, by: TestInstallation.root)
+        // What it has is removed one by one.
+        try await test.installation.createContainer("iCloud.deleted", by: TestInstallation.root)
+        _ = try await test.installation.createAPIToken(
+            container: "iCloud.deleted", environment: .production, name: "", origins: [], allowsSignIn: true,
+            lifetime: nil, by: TestInstallation.root)
+        try await test.installation.beginDeletion(ofContainer: "iCloud.deleted", by: TestInstallation.root)
         await test.installation.finishAudit()
         try await test.installation.audit("an event", "x", by: TestInstallation.root)
         let findings = try await InstallationVerification(test.installation.engine).run()

@@ -28,5 +28,12 @@ struct TemporaryStores {
         try data.write(to: file)
     }
 
+    /// The names of all files and directories below the directory.
+    var names: [String] {
+        FileManager.default.enumerator(atPath: url.path)?.compactMap { $0 as? String }.sorted() ?? []
+    }
+
+    var path: String { url.path }
+
     func remove() { try? FileManager.default.removeItem(at: url) }
 }

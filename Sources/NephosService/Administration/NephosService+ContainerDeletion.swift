@@ -1,0 +1,115 @@
+import NephosStorage
+package import NephosWire
+import Synchronization
+
+extension NephosService {
+    /// Deletes a container of an installation: it does not exist from now on. Its stores and credentials are removed in pieces
+    /// in the background; `deleteContainers` goes on after the process ended. Without background work they are gone when
+    /// this method returns.
+    /// - Returns: what its environments had.
+    /// - Throws: `badContainer` if there is no such container; `serverRejectedRequest` if it is being deleted.
+    package func deleteContainer(
+        _ container: String, of installation: Installation, by actor: AuditActor
+    ) async throws(ServiceError) -> [ServiceOverview.Container] {
+        let content = await contents(of: container)
+        try await installation.beginDeletion(ofContainer: container, by: actor)
+        // A restored backup has the container again, and nothing else says so.
+        environment.log("container deleted: \(container)")
+        _ = containerDeletions.own.withLock { $0.insert(container) }
+        do {
+            if configuration.worksInBackground {
+                _ = await closeDeletedContainers(of: installation)
+            } else {
+                try await installation.waitForNotice()
+                try await removeDeletedContainers(of: installation)
+            }
+        } catch {
+            throw translate(error, requestID: "deletion of \(container)")
+        }
+        return content
+    }
+
+    /// Makes a container of an installation, whose name another one may have had.
+    package func createContainer(
+        _ container: String, of installation: Installation, by actor: AuditActor
+    ) async throws(ServiceError) {
+        try await installation.createContainer(container, by: actor)
+        _ = await closeDeletedContainers(of: installation)
+    }
+
+    /// Closes the stores of containers that are being deleted, on whichever server that began, and removes them, at intervals
+    /// until the task is cancelled.
+    package func deleteContainers(of installation: Installation) async {
+        repeat {
+            guard await closeDeletedContainers(of: installation) else { continue }
+            containerDeletions.loop.wake { [self] in
+                do {
+                    try await removeDeletedContainers(of: installation)
+                    return true
+                } catch {
+                    environment.log("deleting containers: \(error)")
+                    containerDeletions.nextAttempt.withLock { $0 = environment.now() + Limits.containerDeletionRetry }
+                    return false
+                }
+            }
+        } while (try? await environment.sleep(milliseconds: Limits.credentialRecheck)) != nil
+    }
+
+    /// - Returns: whether there may be work.
+    private func closeDeletedContainers(of installation: Installation) async -> Bool {
+        do {
+            let deleted = try await stores.deleted.update { present async throws(ServiceError) in
+                try await installation.deletedContainers(among: present)
+            }
+            if deleted.isEmpty { return false }
+            await stores.closeStores(of: deleted)
+            return containerDeletions.nextAttempt.withLock { $0 } <= environment.now()
+        } catch {
+            environment.log("looking for containers that are being deleted: \(error)")
+            return false
+        }
+    }
+
+    /// Removes the containers whose deletion is this server's to do.
+    /// - Throws: the last failure. One container does not keep the others waiting.
+    private func removeDeletedContainers(of installation: Installation) async throws {
+        var failure: (any Error)?
+        for (container, deletion) in try await installation.containerDeletions() {
+            let isOwn = containerDeletions.own.withLock { $0.contains(container) }
+            guard installation.isDue(deletion, isOwn: isOwn) else { continue }
+            do {
+                try await remove(container, of: installation)
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func remove(_ container: String, of installation: Installation) async throws {
+        try await stores.beginRemoval(of: container)
+        var size = PieceSize()
+        var start = ContinuousClock.now
+        while try await stores.removePiece(of: container, limit: size.count(of: Limits.rowsPerRemoval)) {
+            if containerDeletions.loop.isClosed { return }
+            size.took(start.duration(to: .now))
+            start = .now
+        }
+        try await installation.endDeletion(ofContainer: container) { containerDeletions.loop.isClosed }
+        _ = containerDeletions.own.withLock { $0.remove(container) }
+        _ = await closeDeletedContainers(of: installation)
+    }
+
+    /// What a container's environments have. One that cannot be read is passed over.
+    private func contents(of container: String) async -> [ServiceOverview.Container] {
+        var contents: [ServiceOverview.Container] = []
+        for environment in [ContainerEnvironment.development, .production] {
+            let id = StoreID(container: container, environment: environment.rawValue)
+            let content = try? await stores.usingExisting(id) { store in
+                try await store?.engine.read { try Self.overview(id, Limits.overviewRecords, $0) }
+            }
+            if let content { contents.append(content) }
+        }
+        return contents
+    }
+}

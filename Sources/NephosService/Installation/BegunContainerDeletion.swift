@@ -1,0 +1,164 @@
+import NephosStorage
+import NephosWire
+
+/// The deletion of a container that has begun and not ended, by the container's identifier. From its beginning the
+/// container does not exist.
+struct BegunContainerDeletion: StoredEntry {
+    static let kind = InstallationEntry.Kind.begunContainerDeletion
+
+    /// The person who deletes the container, as in the audit, and that person's network address.
+    var actor: String
+    var address: String
+    /// The time in milliseconds since 1970.
+    var begunAt: Int64
+}
+
+extension Installation {
+    /// Begins the deletion of a container. Its credentials and roles are not valid from then on.
+    /// - Throws: `badContainer` if there is no such container.
+    func beginDeletion(ofContainer container: String, by actor: AuditActor) async throws(ServiceError) {
+        let deletion = BegunContainerDeletion(
+            actor: actor.name, address: actor.address, begunAt: environment.now())
+        try await write { transaction in
+            try transaction.requireNoDeletion(ofContainer: container)
+            guard try transaction.removeInstallationEntry(.container, container) else {
+                throw ServiceError.noContainer(container)
+            }
+            try transaction.put(deletion, container)
+            try self.audit("container deletion begun", container, by: actor, in: transaction)
+        }
+        evictCredentials()
+    }
+
+    /// The deletions of containers that have begun and not ended, by the container's identifier.
+    func containerDeletions() async throws(ServiceError) -> [String: BegunContainerDeletion] {
+        let deletions = try await read { try $0.entries(BegunContainerDeletion.self) }
+        return Dictionary(deletions.map { ($0.name, $0.value) }) { $1 }
+    }
+
+    /// The identifiers of the containers that are being deleted, in ascending order.
+    package func containersBeingDeleted() async throws(ServiceError) -> [String] {
+        try await read { try $0.entries(BegunContainerDeletion.self).map(\.name) }
+    }
+
+    /// The containers that are being deleted, and those of `names` that do not exist.
+    func deletedContainers(among names: Set<String>) async throws(ServiceError) -> Set<String> {
+        try await read { reader in
+            try names.filter { try !reader.hasContainer($0) }.union(
+                reader.entries(BegunContainerDeletion.self).map(\.name))
+        }
+    }
+
+    /// Whether a deletion is this server's to do: another server of the database may be doing it. A time in the future is
+    /// that of a clock that was ahead.
+    /// - Parameter isOwn: whether this server began it.
+    func isDue(_ deletion: BegunContainerDeletion, isOwn: Bool) -> Bool {
+        guard engine.isShared else { return true }
+        let age = environment.now() - deletion.begunAt
+        // Every server closes the container's stores first.
+        return isOwn && age >= Limits.containerDeletionNotice || age < 0 || age >= Limits.interruptedDeletion
+    }
+
+    /// Returns once every server has closed the stores of a container whose deletion begins now.
+    func waitForNotice() async throws {
+        if engine.isShared { try await environment.sleep(milliseconds: Limits.containerDeletionNotice) }
+    }
+
+    /// Removes what the installation has of a deleted container, in pieces, and ends the deletion.
+    /// - Parameter isStopped: whether to stop after a piece.
+    func endDeletion(ofContainer container: String, isStopped: () -> Bool) async throws(ServiceError) {
+        for kind in Self.kindsOfContainers {
+            var last = ""
+            while true {
+                if isStopped() { return }
+                let after = last
+                let (found, name) = try await read { reader in
+                    let page = try reader.installationEntries(kind, after: after, limit: Limits.entriesPerRead)
+                    return (try page.filter { try $0.isOf(container) }.map(\.name), page.last?.name)
+                }
+                for start in stride(from: 0, to: found.count, by: Limits.entriesPerDeletionStep) {
+                    let some = found[start..<min(start + Limits.entriesPerDeletionStep, found.count)]
+                    try await write { for name in some { try $0.remove(kind, name, of: container) } }
+                }
+                guard let name else { break }
+                last = name
+            }
+        }
+        try await write { transaction in
+            // Another server may have ended it.
+            guard let deletion = try transaction.entry(BegunContainerDeletion.self, container) else { return }
+            try transaction.removeInstallationEntry(.begunContainerDeletion, container)
+            let actor = AuditActor(name: deletion.actor, address: deletion.address)
+            try self.audit("container removed", container, by: actor, in: transaction)
+        }
+        evictCredentials()
+    }
+
+    private func evictCredentials() {
+        apiTokens.evictAll()
+        serverKeys.evictAll()
+        sessions.evictAll()
+        programTokens.evictAll()
+    }
+
+    /// The kinds of the entries that belong to a container.
+    private static let kindsOfContainers: [InstallationEntry.Kind] = [
+        .apiToken, .serverKey, .role, .session, .programToken, .login,
+    ]
+}
+
+extension InstallationEntry {
+    /// Whether the entry belongs to a container. A program token may reach others, too.
+    fileprivate func isOf(_ container: String) throws -> Bool {
+        switch kind {
+        case .apiToken: try APIToken.decoded(self).container == container
+        case .serverKey: try StoredServerKey.decoded(self).container == container
+        case .role: name.hasSuffix("/\(container)")
+        case .session: try StoredSession.decoded(self).container == container
+        case .programToken: try StoredProgramToken.decoded(self).places.contains { $0.container == container }
+        case .login: try StoredLogin.decoded(self).container == container
+        default: false
+        }
+    }
+}
+
+extension StorageReader {
+    /// Whether a container exists: one that is being deleted does not.
+    func hasContainer(_ container: String) throws -> Bool { try installationEntry(.container, container) != nil }
+
+    /// - Throws: `serverRejectedRequest` for a container of which something is left.
+    func requireNoDeletion(ofContainer container: String) throws {
+        guard try installationEntry(.begunContainerDeletion, container) != nil else { return }
+        throw ServiceError.containerIsBeingDeleted(container)
+    }
+}
+
+extension StorageTransaction {
+    /// Removes an entry of a deleted container. A program token stays if it reaches another one.
+    fileprivate func remove(_ kind: InstallationEntry.Kind, _ name: String, of container: String) throws {
+        switch kind {
+        case .serverKey:
+            guard let key = try entry(StoredServerKey.self, name) else { return }
+            // Its user's records are gone.
+            try removeInstallationEntry(.serverKeyUser, key.user)
+        case .session:
+            guard let session = try entry(StoredSession.self, name) else { return }
+            try removeInstallationEntry(.accountSession, AccountSession.name(session.account, name))
+        case .programToken:
+            guard var token = try entry(StoredProgramToken.self, name) else { return }
+            token.places.removeAll { $0.container == container }
+            if !token.places.isEmpty { return try put(token, hash: name) }
+            try removeInstallationEntry(.accountProgramToken, AccountProgramToken.name(token.account, name))
+        default: break
+        }
+        try removeInstallationEntry(kind, name)
+    }
+}
+
+extension ServiceError {
+    fileprivate static func containerIsBeingDeleted(_ container: String) -> ServiceError {
+        ServiceError(
+            .exists, .serverRejectedRequest,
+            "the container \(container) is being deleted: 'nephos containers list' lists it until all of it is gone")
+    }
+}

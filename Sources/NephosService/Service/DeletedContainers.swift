@@ -1,0 +1,48 @@
+import NephosStorage
+import NephosThreads
+import Synchronization
+
+/// The containers that are being deleted, or were deleted since this process started, as the installation had them at the
+/// last look. Their stores do not exist: a request that was let in before the deletion makes none anew.
+final class DeletedContainers: Sendable {
+    private struct State {
+        var names: Set<String> = []
+        /// The number of looks so far, and that of the look that found `names`.
+        var (looks, latest) = (0, 0)
+    }
+
+    private let state = Mutex(State())
+
+    func contains(_ container: String) -> Bool { state.withLock { $0.names.contains(container) } }
+
+    /// Replaces the containers by those that `read` returns, unless a look that began later has ended.
+    /// - Parameter read: takes the present ones.
+    func update<Failure: Error>(
+        _ read: (Set<String>) async throws(Failure) -> Set<String>
+    ) async throws(Failure) -> Set<String> {
+        let (look, present) = state.withLock { state in
+            state.looks += 1
+            return (state.looks, state.names)
+        }
+        let names = try await read(present)
+        state.withLock { state in
+            if look > state.latest { (state.names, state.latest) = (names, look) }
+        }
+        return names
+    }
+}
+
+extension Stores {
+    /// Begins the removal of a deleted container's stores.
+    nonisolated func beginRemoval(of container: String) async throws {
+        await closeStores(of: [container])
+        try await BlockingPool.network.run { [provider] in try provider.beginRemoval(of: container) }
+    }
+
+    /// Removes a piece of a deleted container's stores.
+    /// - Parameter limit: the maximum number of rows or files of a piece.
+    /// - Returns: whether something may be left.
+    nonisolated func removePiece(of container: String, limit: Int) async throws -> Bool {
+        try await BlockingPool.network.run { [provider] in try provider.removePiece(of: container, limit: limit) }
+    }
+}

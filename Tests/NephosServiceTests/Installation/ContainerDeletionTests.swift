@@ -1,0 +1,258 @@
+import NephosCrypto
+import NephosPostgres
+import NephosPostgresTesting
+import NephosStorage
+import NephosTesting
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosService
+
+/// Containers that an administrator deletes, over both engines.
+@Suite(.oneAtATime) struct ContainerDeletionTests {
+    private static let (deleted, other) = (DeletionServer.containers[0], DeletionServer.containers[1])
+    private static let root = DeletionServer.root
+
+    private final class Flag: Sendable {
+        let isOver = Atomic(false)
+    }
+
+    /// What is left of the container in the place; empty for nothing.
+    private func leftovers(_ server: DeletionServer) throws -> [String] {
+        var left = try server.provider.existingStores().filter { $0.container == Self.deleted }.map(\.environment)
+        left += server.place.files.names.filter {
+            $0 == Self.deleted || $0.hasPrefix("\(Self.deleted)/") || $0.contains(".removed")
+        }
+        return left
+    }
+
+    @Test(arguments: DeletionPlace.kinds)
+    func `a deleted container exists for nobody, and another with equal contents is untouched`(
+        _ kind: DeletionPlace.Kind
+    ) async throws {
+        let place = DeletionPlace(kind: kind)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            let account = try await server.fill()
+            let content = try await server.delete(Self.deleted)
+            #expect(content.map(\.environment) == ["development", "production"])
+            #expect(content.allSatisfy { $0.isComplete && $0.accounts == [account] })
+            #expect(
+                await code { () async throws(ServiceError) in try await server.records(Self.deleted, account) } != nil)
+            let known = try await server.service.stores.known()
+            #expect(Set(known.map(\.container)) == [Self.other])
+            try await server.waitForDeletions()
+            #expect(try leftovers(server) == [])
+            #expect(try await server.records(Self.other, account) == [30, 30])
+            #expect(try await server.installation.containers() == [Self.other])
+            #expect(try await server.installation.accounts(after: "").map(\.name) == ["ada"])
+            let events = try await server.installation.audit(before: nil).events
+            let ofContainer = events.filter { $0.object == Self.deleted }.map(\.event)
+            #expect(Set(ofContainer) == ["container made", "container deletion begun", "container removed"])
+            #expect(server.cloud.log.all.contains("container deleted: \(Self.deleted)"))
+        }
+    }
+
+    @Test(arguments: DeletionPlace.kinds)
+    func `a container of the same name is made once all is gone, and has nothing of the former`(
+        _ kind: DeletionPlace.Kind
+    ) async throws {
+        let place = DeletionPlace(kind: kind)
+        defer { place.files.remove() }
+        let account = try await place.serving(isIdle: true) { server in
+            let account = try await server.fill()
+            _ = try await server.delete(Self.deleted)
+            let made = await #expect(throws: ServiceError.self) {
+                try await server.installation.createContainer(Self.deleted, by: Self.root)
+            }
+            #expect(made?.reason.contains("is being deleted") == true)
+            let again = await #expect(throws: ServiceError.self) { try await server.delete(Self.deleted) }
+            #expect(again?.reason.contains("is being deleted") == true)
+            return account
+        }
+        place.clock.advance(milliseconds: Limits.interruptedDeletion)
+        try await place.serving { server in
+            try await server.waitForDeletions()
+            #expect(await code { () async throws(ServiceError) in try await server.delete(Self.deleted) } == .notFound)
+            try await server.service.createContainer(Self.deleted, of: server.installation, by: Self.root)
+            let lost = await code { () async throws(ServiceError) in try await server.records(Self.deleted, account) }
+            #expect(lost == .zoneNotFound)
+            for environment in DeletionServer.environments {
+                try await server.fill(Self.deleted, environment, account)
+            }
+            #expect(try await server.records(Self.deleted, account) == [30, 30])
+            _ = try await server.delete(Self.deleted)
+            try await server.waitForDeletions()
+            #expect(try leftovers(server) == [])
+            #expect(try await server.records(Self.other, account) == [30, 30])
+        }
+    }
+
+    @Test(arguments: DeletionPlace.kinds, [0, 1, 2])
+    func `another server ends a deletion that was killed after any piece`(
+        _ kind: DeletionPlace.Kind, _ pieces: Int
+    ) async throws {
+        let place = DeletionPlace(kind: kind)
+        defer { place.files.remove() }
+        let account = try await place.serving(isIdle: true) { server in
+            let account = try await server.fill()
+            try await server.installation.beginDeletion(ofContainer: Self.deleted, by: Self.root)
+            guard pieces > 0 else { return account }
+            try await server.service.stores.beginRemoval(of: Self.deleted)
+            for _ in 1..<pieces * 7 {
+                _ = try await server.service.stores.removePiece(of: Self.deleted, limit: 1)
+            }
+            return account
+        }
+        place.clock.advance(milliseconds: Limits.interruptedDeletion)
+        try await place.serving { server in
+            await server.service.resume()
+            _ = try await server.service.overview()
+            try await server.waitForDeletions()
+            #expect(try leftovers(server) == [])
+            #expect(try await server.records(Self.other, account) == [30, 30])
+        }
+    }
+
+    @Test(arguments: DeletionPlace.kinds)
+    func `saves that run meanwhile end with an answer, and make no store anew`(_ kind: DeletionPlace.Kind) async throws
+    {
+        let place = DeletionPlace(kind: kind)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            let account = try await server.fill()
+            let flag = Flag()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for container in DeletionServer.containers {
+                    group.addTask {
+                        var number = 0
+                        while !flag.isOver.load(ordering: .acquiring) {
+                            number += 1
+                            let context = server.cloud.context(account, container: container)
+                            do {
+                                try await server.save(["late-\(number)"], .init(zoneName: "Z"), context)
+                            } catch let error as ServiceError {
+                                let isAnswer =
+                                    error.clientCode == .badContainer || error.clientCode == .serviceUnavailable
+                                #expect(isAnswer && container == Self.deleted, "\(error)")
+                                await Task.yield()
+                            }
+                        }
+                    }
+                }
+                _ = try await server.delete(Self.deleted)
+                try await server.waitForDeletions()
+                flag.isOver.store(true, ordering: .releasing)
+                try await group.waitForAll()
+            }
+            #expect(try leftovers(server) == [])
+        }
+    }
+
+    @Test(arguments: DeletionPlace.kinds)
+    func `polls and uploads under way end`(_ kind: DeletionPlace.Kind) async throws {
+        let place = DeletionPlace(kind: kind)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            let account = try await server.fill()
+            let context = server.cloud.context(account, container: Self.deleted)
+            let device = try await server.service.createToken(TokenRequest(apnsEnvironment: .development), context)
+            let field = AssetField(recordName: "late", recordType: "Note", fieldName: "file")
+            let token = try await server.service.assetUploads(AssetUploadRequest(tokens: [field]), context).firstToken()
+            let upload = try await server.service.beginUpload(
+                token, size: 9, container: Self.deleted, .development, requestID: "R")
+            let poll = Task {
+                try await server.service.nextNotification(token: device.apnsToken, receipt: .implied, context)
+            }
+            await eventually { server.service.waitingPolls == 1 }
+            _ = try await server.delete(Self.deleted)
+            #expect(try await poll.value == nil)
+            try await server.waitForDeletions()
+            try? await upload.append([UInt8](repeating: 7, count: 9))
+            await #expect(throws: ServiceError.self) { _ = try await upload.finish() }
+            #expect(try leftovers(server) == [])
+        }
+    }
+
+    @Test(arguments: DeletionPlace.kinds)
+    func `accounts are deleted while a container is`(_ kind: DeletionPlace.Kind) async throws {
+        let place = DeletionPlace(kind: kind)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            _ = try await server.fill()
+            _ = try await server.delete(Self.deleted)
+            let deleting = Task {
+                try await server.service.deleteAccount(named: "ada", of: server.installation, by: Self.root)
+            }
+            try await server.waitForDeletions()
+            await eventually {
+                place.clock.advance(milliseconds: Limits.credentialRecheck)
+                return (try? await server.installation.accounts(after: ""))?.isEmpty == true
+            }
+            _ = try await deleting.value
+            await server.service.settle()
+            #expect(try leftovers(server) == [])
+        }
+    }
+
+    // MARK: Two servers
+
+    @Test(.overPostgreSQL) func `another server has no store of the container open when its rows are removed`()
+        async throws
+    {
+        let place = DeletionPlace(kind: .postgresql)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            let account = try await server.fill()
+            try await place.serving { second in
+                #expect(try await second.records(Self.deleted, account) == [30, 30])
+                _ = try await server.delete(Self.deleted)
+                try await server.waitForDeletions()
+                #expect(try leftovers(server) == [])
+                #expect(second.service.openStores.allSatisfy { $0.id.container != Self.deleted })
+                try await server.installation.createContainer(Self.deleted, by: Self.root)
+                place.clock.advance(milliseconds: Limits.credentialRecheck)
+                await eventually {
+                    await code { () async throws(ServiceError) in try await second.records(Self.deleted, account) }
+                        == .zoneNotFound
+                }
+                #expect(try await second.records(Self.other, account) == [30, 30])
+            }
+        }
+    }
+
+    @Test(.overPostgreSQL) func `a server that was stopped meanwhile writes nothing to the store that it has open`()
+        async throws
+    {
+        let place = DeletionPlace(kind: .postgresql)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            let account = try await server.fill()
+            let id = StoreID(container: Self.deleted, environment: "development")
+            try await place.serving(isIdle: true) { stopped in
+                #expect(try await stopped.records(Self.deleted, account) == [30, 30])
+                try await stopped.service.stores.using(id) { store in
+                    _ = try await server.delete(Self.deleted)
+                    try await server.waitForDeletions()
+                    // Sent with the commit, and before it.
+                    let job = JobRow(
+                        kind: BackgroundJob.purgeZone.rawValue, zone: ZoneKey(owner: .everyone, id: 1), subject: "")
+                    let refusals = [
+                        await #expect(throws: StorageError.self) {
+                            try await store.engine.write { try $0.insert(job) }
+                        },
+                        await #expect(throws: StorageError.self) {
+                            try await store.engine.write(of: [.everyone]) { try $0.insert(job) }
+                        },
+                        await #expect(throws: StorageError.self) {
+                            try await store.engine.write { try $0.insertRecordType("Late") }
+                        },
+                    ]
+                    #expect(refusals.map { $0?.code } == [.closed, .closed, .closed])
+                }
+            }
+            #expect(try leftovers(server) == [])
+        }
+    }
+}
