@@ -41,7 +41,7 @@ package struct ObjectStorageProvider: StoreProvider {
 
     package func removePiece(of container: String, limit: Int) throws -> Bool {
         if try RemovedDirectory(container, in: spool).removePiece(limit: limit) { return true }
-        let objects = try requests.list(after: "", under: "\(container)/", limit: min(limit, Self.objectsPerPiece)).keys
+        let objects = try requests.list(after: "", under: "\(container)/", limit: Self.objectsPerPiece).keys
         for object in objects { try requests.delete(object) }
         return try !objects.isEmpty || stores.removePiece(of: container, limit: limit)
     }

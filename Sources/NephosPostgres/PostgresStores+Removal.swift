@@ -36,7 +36,11 @@ extension PostgresStores {
                 guard let id = Int64(text) else { continue }
                 var tables = try unfinishedTables.withLock { $0[id] } ?? connection.storeTables()
                 while let table = tables.last {
-                    if try connection.remove(limit, rowsOf: StoreNumber(value: id), from: table) > 0 {
+                    let store = StoreNumber(value: id)
+                    // Rows that another server removes meanwhile count for none.
+                    if try connection.remove(limit, rowsOf: store, from: table) > 0
+                        || connection.hasRows(of: store, in: table)
+                    {
                         unfinishedTables.withLock { $0[id] = tables }
                         return true
                     }
@@ -68,6 +72,10 @@ extension PostgresConnection {
     /// - Returns: the number of rows.
     func remove(_ limit: Int, rowsOf store: StoreNumber, from table: StoreTable) throws -> Int {
         Int(try ask(PostgresSQL.removal(limit, rowsOf: store, from: table)).first?.first ?? "") ?? 0
+    }
+
+    func hasRows(of store: StoreNumber, in table: StoreTable) throws -> Bool {
+        try !ask("SELECT 1 FROM \(table.name) WHERE \(PostgresSQL.rows(of: store, in: table)) LIMIT 1").isEmpty
     }
 }
 

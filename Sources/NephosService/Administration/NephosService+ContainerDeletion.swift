@@ -4,8 +4,7 @@ import Synchronization
 
 extension NephosService {
     /// Deletes a container of an installation: it does not exist from now on. Its stores and credentials are removed in pieces
-    /// in the background; `deleteContainers` goes on after the process ended. Without background work they are gone when
-    /// this method returns.
+    /// by `deleteContainers`, of this server or of the next.
     /// - Returns: what its environments had.
     /// - Throws: `badContainer` if there is no such container; `serverRejectedRequest` if it is being deleted.
     package func deleteContainer(
@@ -15,17 +14,7 @@ extension NephosService {
         try await installation.beginDeletion(ofContainer: container, by: actor)
         // A restored backup has the container again, and nothing else says so.
         environment.log("container deleted: \(container)")
-        _ = containerDeletions.own.withLock { $0.insert(container) }
-        do {
-            if configuration.worksInBackground {
-                _ = await closeDeletedContainers(of: installation)
-            } else {
-                try await installation.waitForNotice()
-                try await removeDeletedContainers(of: installation)
-            }
-        } catch {
-            throw translate(error, requestID: "deletion of \(container)")
-        }
+        _ = await closeDeletedContainers(of: installation)
         return content
     }
 
@@ -75,8 +64,7 @@ extension NephosService {
     private func removeDeletedContainers(of installation: Installation) async throws {
         var failure: (any Error)?
         for (container, deletion) in try await installation.containerDeletions() {
-            let isOwn = containerDeletions.own.withLock { $0.contains(container) }
-            guard installation.isDue(deletion, isOwn: isOwn) else { continue }
+            guard installation.isDue(deletion, for: containerDeletions.worker, at: environment.now()) else { continue }
             do {
                 try await remove(container, of: installation)
             } catch {
@@ -86,17 +74,25 @@ extension NephosService {
         if let failure { throw failure }
     }
 
+    /// Removes a container, as long as this server has the claim of its deletion: a container of the same name may be made
+    /// once another server has ended it.
     private func remove(_ container: String, of installation: Installation) async throws {
+        let worker = containerDeletions.worker
+        guard try await installation.claimDeletion(ofContainer: container, by: worker) else { return }
+        var claim = ContinuousClock.now
         try await stores.beginRemoval(of: container)
         var size = PieceSize()
         var start = ContinuousClock.now
         while try await stores.removePiece(of: container, limit: size.count(of: Limits.rowsPerRemoval)) {
             if containerDeletions.loop.isClosed { return }
             size.took(start.duration(to: .now))
+            if claim.duration(to: .now) >= .milliseconds(Limits.credentialRecheck) {
+                guard try await installation.claimDeletion(ofContainer: container, by: worker) else { return }
+                claim = .now
+            }
             start = .now
         }
-        try await installation.endDeletion(ofContainer: container) { containerDeletions.loop.isClosed }
-        _ = containerDeletions.own.withLock { $0.remove(container) }
+        try await installation.endDeletion(ofContainer: container, by: worker) { containerDeletions.loop.isClosed }
         _ = await closeDeletedContainers(of: installation)
     }
 

@@ -135,6 +135,9 @@ package enum Limits {
     static let containerDeletionNotice = 2 * credentialRecheck
     /// The number of rows or files in the first piece of the removal of a container: a record may have a megabyte.
     static let rowsPerRemoval = 50
+    /// The number of milliseconds after which another server takes over the deletion of a container, unless the claim is
+    /// renewed: more than clocks may differ.
+    static let containerDeletionLease: Int64 = 3 * 60 * 1000
     /// The number of milliseconds after which a deletion of a container that failed is tried again.
     static let containerDeletionRetry: Int64 = 60 * 1000
     /// The number of milliseconds for which a clock runs without a step before entries of the installation are purged.

@@ -11,6 +11,9 @@ struct BegunContainerDeletion: StoredEntry {
     var address: String
     /// The time in milliseconds since 1970.
     var begunAt: Int64
+    /// The server that removes the container, and the last time at which it claimed that; empty for none.
+    var worker = ""
+    var claimedAt: Int64 = 0
 }
 
 extension Installation {
@@ -49,24 +52,39 @@ extension Installation {
         }
     }
 
-    /// Whether a deletion is this server's to do: another server of the database may be doing it. A time in the future is
-    /// that of a clock that was ahead.
-    /// - Parameter isOwn: whether this server began it.
-    func isDue(_ deletion: BegunContainerDeletion, isOwn: Bool) -> Bool {
-        guard engine.isShared else { return true }
-        let age = environment.now() - deletion.begunAt
-        // Every server closes the container's stores first.
-        return isOwn && age >= Limits.containerDeletionNotice || age < 0 || age >= Limits.interruptedDeletion
+    /// Whether a server may remove a container: once every server has closed its stores, and no other server removes it.
+    func isDue(_ deletion: BegunContainerDeletion, for worker: String, at now: Int64) -> Bool {
+        // The data directory has one server.
+        if !engine.isShared || deletion.worker == worker { return true }
+        // A time far in the future is that of a clock that was ahead.
+        func isPast(_ time: Int64, by pause: Int64) -> Bool {
+            now - time >= pause || time - now >= Limits.containerDeletionLease
+        }
+        return isPast(deletion.begunAt, by: Limits.containerDeletionNotice)
+            && (deletion.worker.isEmpty || isPast(deletion.claimedAt, by: Limits.containerDeletionLease))
     }
 
-    /// Returns once every server has closed the stores of a container whose deletion begins now.
-    func waitForNotice() async throws {
-        if engine.isShared { try await environment.sleep(milliseconds: Limits.containerDeletionNotice) }
+    /// Claims the deletion of a container for a server, or renews its claim.
+    /// - Returns: false if the deletion has ended or another server has it.
+    func claimDeletion(ofContainer container: String, by worker: String) async throws(ServiceError) -> Bool {
+        let now = environment.now()
+        return try await write { transaction in
+            guard var deletion = try transaction.entry(BegunContainerDeletion.self, container),
+                self.isDue(deletion, for: worker, at: now)
+            else { return false }
+            (deletion.worker, deletion.claimedAt) = (worker, now)
+            try transaction.put(deletion, container)
+            return true
+        }
     }
 
     /// Removes what the installation has of a deleted container, in pieces, and ends the deletion.
-    /// - Parameter isStopped: whether to stop after a piece.
-    func endDeletion(ofContainer container: String, isStopped: () -> Bool) async throws(ServiceError) {
+    /// - Parameters:
+    ///   - worker: the server that has claimed the deletion. Nothing is removed once another has it, or it has ended.
+    ///   - isStopped: whether to stop after a piece.
+    func endDeletion(
+        ofContainer container: String, by worker: String, isStopped: () -> Bool
+    ) async throws(ServiceError) {
         for kind in Self.kindsOfContainers {
             var last = ""
             while true {
@@ -78,15 +96,19 @@ extension Installation {
                 }
                 for start in stride(from: 0, to: found.count, by: Limits.entriesPerDeletionStep) {
                     let some = found[start..<min(start + Limits.entriesPerDeletionStep, found.count)]
-                    try await write { for name in some { try $0.remove(kind, name, of: container) } }
+                    try await write { transaction in
+                        guard try transaction.hasDeletion(ofContainer: container, by: worker) else { return }
+                        for name in some { try transaction.remove(kind, name, of: container) }
+                    }
                 }
                 guard let name else { break }
                 last = name
             }
         }
         try await write { transaction in
-            // Another server may have ended it.
-            guard let deletion = try transaction.entry(BegunContainerDeletion.self, container) else { return }
+            guard let deletion = try transaction.entry(BegunContainerDeletion.self, container),
+                deletion.worker == worker
+            else { return }
             try transaction.removeInstallationEntry(.begunContainerDeletion, container)
             let actor = AuditActor(name: deletion.actor, address: deletion.address)
             try self.audit("container removed", container, by: actor, in: transaction)
@@ -125,6 +147,10 @@ extension InstallationEntry {
 extension StorageReader {
     /// Whether a container exists: one that is being deleted does not.
     func hasContainer(_ container: String) throws -> Bool { try installationEntry(.container, container) != nil }
+
+    fileprivate func hasDeletion(ofContainer container: String, by worker: String) throws -> Bool {
+        try entry(BegunContainerDeletion.self, container)?.worker == worker
+    }
 
     /// - Throws: `serverRejectedRequest` for a container of which something is left.
     func requireNoDeletion(ofContainer container: String) throws {

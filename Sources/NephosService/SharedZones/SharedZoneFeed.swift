@@ -169,7 +169,7 @@ struct SharedZoneFeed {
             zone: zone.zone.key, share: part.share.id, after: sequence, limit: limit)
         let rows = try shared.map { row -> (sequence: Int64, change: Change?) in
             if row.isGone {
-                guard row.sequence > known, row.leftAt > part.joined, try !zone.mayRead(row.name, reader) else {
+                guard row.sequence > known, row.leftAt > part.joined, try !mayFetch(row.name) else {
                     return (row.sequence, nil)
                 }
                 return (row.sequence, .deleted(name: row.name, type: row.type))
@@ -181,6 +181,12 @@ struct SharedZoneFeed {
             return (row.sequence, .changed(record))
         }
         return (rows, shared.count < limit)
+    }
+
+    /// Whether the account reads the record by any share. A zone-wide share includes every name, deleted records' too.
+    private func mayFetch(_ name: String) throws -> Bool {
+        guard try zone.mayRead(name, reader) else { return false }
+        return try zone.zoneWide == nil || reader.record(zone: zone.zone.key, named: name)?.isDeleted == false
     }
 
     // MARK: - Shares that the account left
@@ -217,9 +223,7 @@ struct SharedZoneFeed {
             for row in rows {
                 budget.rows -= 1
                 sequence = -row.sequence
-                guard row.entered <= membership.left, isNews(row, position),
-                    try !zone.mayRead(row.name, reader)
-                else { continue }
+                guard row.entered <= membership.left, isNews(row, position), try !mayFetch(row.name) else { continue }
                 page.changes.append(.deleted(name: row.name, type: row.type))
             }
             if rows.count < wanted {

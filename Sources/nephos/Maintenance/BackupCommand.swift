@@ -61,6 +61,8 @@ struct BackupCommand {
             }
             do {
                 problems += try await copy(id, from: source, data.files(of: id, in: source, objects), to: target)
+            } catch is StorageError where !source.exists(id) {
+                Console.note("\(id.text): deleted meanwhile")
             } catch let error as StorageError where [.damaged, .otherVersion].contains(error.code) {
                 // The other stores are worth a backup.
                 Console.note("\(id.text): \(error.code == .damaged ? "damaged: " : "")\(error.message)")

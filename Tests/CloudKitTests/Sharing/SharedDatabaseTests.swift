@@ -265,6 +265,22 @@ import Testing
         }
     }
 
+    @Test func `what is deleted before a zone-wide share follows is told`() async throws {
+        try await withShared { shared in
+            let token = try await shared.database.changes(in: shared.zoneID).token
+            let item = CKRecord.ID(recordName: "milk", zoneID: shared.list.zoneID)
+            try await shared.own.saveAll([], deleting: [item, shared.share.recordID])
+            let zoneWide = CKShare(recordZoneID: shared.list.zoneID)
+            zoneWide.publicPermission = .readOnly
+            try await shared.own.saveAll([zoneWide])
+            try await shared.guest.join(zoneWide.url)
+            let feed = try await shared.database.changes(in: shared.zoneID, since: token)
+            #expect(feed.deleted == ["milk", shared.share.recordID.recordName])
+            #expect(feed.names == ["list", "note", CKRecordNameZoneWideShare])
+            #expect(try await shared.database.changes(in: shared.zoneID, since: feed.token).deleted.isEmpty)
+        }
+    }
+
     @Test func `joining again restarts the feed, and tokens belong to their account`() async throws {
         try await withShared { shared in
             let token = try await shared.database.changes(in: shared.zoneID).token

@@ -222,6 +222,45 @@ import Testing
         }
     }
 
+    @Test(.overPostgreSQL) func `one server removes a container, and the one that it took over from nothing any more`()
+        async throws
+    {
+        let place = DeletionPlace(kind: .postgresql)
+        defer { place.files.remove() }
+        try await place.serving(isIdle: true) { server in
+            _ = try await server.fill()
+            _ = try await server.delete(Self.deleted)
+            let installation = server.installation
+            func claim(_ worker: String) async throws -> Bool {
+                try await installation.claimDeletion(ofContainer: Self.deleted, by: worker)
+            }
+            #expect(try await !claim("one"), "another server may have its stores open")
+            place.clock.advance(milliseconds: Limits.containerDeletionNotice)
+            #expect(try await claim("one"))
+            #expect(try await !claim("two"))
+            place.clock.advance(milliseconds: Limits.containerDeletionLease - 1)
+            #expect(try await claim("one"), "the claim is renewed")
+            place.clock.advance(milliseconds: Limits.containerDeletionLease - 1)
+            #expect(try await !claim("two"))
+            place.clock.advance(milliseconds: 1)
+            #expect(try await claim("two"))
+            #expect(try await !claim("one"))
+            try await installation.endDeletion(ofContainer: Self.deleted, by: "one") { false }
+            #expect(try await installation.containersBeingDeleted() == [Self.deleted])
+            try await installation.endDeletion(ofContainer: Self.deleted, by: "two") { false }
+            #expect(try await installation.containersBeingDeleted() == [])
+
+            // The container made again keeps its tokens.
+            try await installation.createContainer(Self.deleted, by: Self.root)
+            let token = try await installation.createAPIToken(
+                container: Self.deleted, environment: .development, name: "", origins: [], allowsSignIn: true,
+                lifetime: nil, by: Self.root)
+            #expect(try await !claim("one"))
+            try await installation.endDeletion(ofContainer: Self.deleted, by: "one") { false }
+            #expect(try await installation.apiTokenSummaries(container: Self.deleted).map(\.token) == [token.token])
+        }
+    }
+
     @Test(.overPostgreSQL) func `a server that was stopped meanwhile writes nothing to the store that it has open`()
         async throws
     {
