@@ -79,21 +79,6 @@ enum ServerChecks {
         _ connection: PostgresConnection, _ options: PostgresOptions, isFirst: Bool
     ) throws {
         let schema = PostgresAddress.quoted(options.prefix)
-        if isFirst {
-            let refused = try connection.ask(
-                """
-                SELECT quote_ident(current_user), quote_ident(current_database())
-                WHERE NOT has_database_privilege(current_database(), 'CREATE')
-                """
-            ).first
-            guard let refused, let role = refused.first, let database = refused.last else { return }
-            throw StorageError(
-                .constraint,
-                """
-                the role \(role) may not make tables: GRANT CREATE ON DATABASE \(database) TO \(role), or start nephos once as \
-                a role that may, and let \(role) use its tables (Documentation/PostgreSQL.md, Least privilege)
-                """)
-        }
         let other = try connection.ask(
             """
             SELECT quote_ident(current_user), quote_ident(pg_get_userbyid(relowner)) FROM pg_class
@@ -101,12 +86,26 @@ enum ServerChecks {
                 AND NOT pg_has_role(relowner, 'USAGE')
             """
         ).first
-        guard let other, let role = other.first, let owner = other.last else { return }
+        if !isFirst, let other, let role = other.first, let owner = other.last {
+            throw StorageError(
+                .constraint,
+                """
+                the tables are of an earlier version, and the role \(role) does not own them: start this version of nephos \
+                once as their owner, \(owner) (Documentation/PostgreSQL.md, Least privilege)
+                """)
+        }
+        let refused = try connection.ask(
+            """
+            SELECT quote_ident(current_user), quote_ident(current_database())
+            WHERE NOT has_database_privilege(current_database(), 'CREATE')
+            """
+        ).first
+        guard let refused, let role = refused.first, let database = refused.last else { return }
         throw StorageError(
             .constraint,
             """
-            the tables are of an earlier version, and the role \(role) does not own them: start this version of nephos once as \
-            their owner, \(owner) (Documentation/PostgreSQL.md, Least privilege)
+            the role \(role) may not make tables: GRANT CREATE ON DATABASE \(database) TO \(role), or start nephos once as a \
+            role that may, and let \(role) use its tables (Documentation/PostgreSQL.md, Least privilege)
             """)
     }
 

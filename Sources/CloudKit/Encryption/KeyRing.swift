@@ -126,13 +126,16 @@ actor KeyRing {
     private func awaitApproval() {
         guard !isUnapproved else { return }
         isUnapproved = true
-        Task(executorPreference: service.executor) { [weak self] in
-            var seconds = 2.0
-            while true {
-                try? await Task.sleep(for: .seconds(seconds))
-                guard let self, await self.isUnapproved else { return }
-                _ = try? await self.device()
-                seconds = min(60, seconds * 2)
+        // It polls longer than the operation lives whose time-outs the task has.
+        ServiceCall.$times.withValue(nil) {
+            _ = Task(executorPreference: service.executor) { [weak self] in
+                var seconds = 2.0
+                while true {
+                    try? await Task.sleep(for: .seconds(seconds))
+                    guard let self, await self.isUnapproved else { return }
+                    _ = try? await self.device()
+                    seconds = min(60, seconds * 2)
+                }
             }
         }
     }

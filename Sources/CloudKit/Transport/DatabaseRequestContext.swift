@@ -58,7 +58,14 @@ struct DatabaseRequestContext: Sendable {
         // The service bounds the bytes of an answer, which has its first records at least.
         var wanted = results.indices.filter { isOfFullAnswer(results[$0]) }
         while !wanted.isEmpty {
-            let next = try await lookUpOnce(wanted.map { recordIDs[$0] }, desiredKeys: desiredKeys)
+            let next: [Result<CKRecord, CKError>]
+            do throws(CKError) {
+                next = try await lookUpOnce(wanted.map { recordIDs[$0] }, desiredKeys: desiredKeys)
+            } catch {
+                if error.code == .operationCancelled { throw error }
+                for index in wanted { results[index] = .failure(error) }
+                break
+            }
             for (index, result) in zip(wanted, next) { results[index] = result }
             let left = wanted.filter { isOfFullAnswer(results[$0]) }
             if left.count == wanted.count { break }

@@ -74,7 +74,9 @@ extension NephosService {
                     notifier: store.notifier, lookups: store.lookups, cascades: found, quota: store.quota)
                 let schema = try store.schemas.schema(asOf: moment, transaction)
                 var applied = try modify.run(schema: schema, inputs, in: transaction)
-                if applied.schema == nil, store.schemas.kept(asOf: moment) == nil { applied.schema = schema }
+                if applied.schema == nil, try store.schemas.version(asOf: moment, transaction) == nil {
+                    applied.schema = schema
+                }
                 if applied.schema != nil {
                     applied.cached = (moment, try transaction.version(of: .catalog))
                 }

@@ -28,7 +28,7 @@ struct ModifyPlan {
         self.backgroundCascade = backgroundCascade
         self.graph = graph
         self.sharing = sharing
-        needsSchemaRead = draft.hasGrown
+        needsSchemaRead = draft.hasGrown || draft.hasLacked
         var additions = SchemaAdditions(maker: draft.maker)
         var growing = JustInTimeSchema(schema: base, maker: draft.maker, growth: draft.growth)
         if draft.hasGrown {

@@ -54,6 +54,8 @@ struct JustInTimeSchema {
     /// The schema with all additions so far.
     private(set) var schema: Schema
     private(set) var hasGrown = false
+    /// Whether a save was refused for what the schema lacks: another server may have added it.
+    private(set) var hasLacked = false
 
     init(schema: Schema, maker: Int64? = nil, growth: SchemaGrowth = .open) {
         self.growth = growth
@@ -92,10 +94,11 @@ struct JustInTimeSchema {
     }
 
     /// Throws with the refusal unless the save may extend the schema.
-    private func checkMayExtend(or refusal: String) throws(ServiceError) {
+    private mutating func checkMayExtend(or refusal: String) throws(ServiceError) {
         switch growth {
         case .open: return
         case .developersOnly:
+            hasLacked = true
             throw .invalid("\(refusal) in the schema: only developers of the container extend it by saving")
         case .none: throw .invalid("\(refusal) in production schema")
         }
@@ -139,7 +142,7 @@ struct JustInTimeSchema {
     }
 
     /// The type of a new field, inferred from the field's first value.
-    private func inferredType(
+    private mutating func inferredType(
         of value: FieldValue, _ entry: RecordFields.Entry, _ recordType: String
     ) throws(ServiceError) -> SchemaType {
         try checkMayExtend(or: "Cannot create or modify field '\(entry.name)' in record '\(recordType)'")

@@ -1,5 +1,6 @@
 import NephosSQLite
 import NephosStorage
+import NephosWire
 import Testing
 
 @testable import NephosService
@@ -35,5 +36,32 @@ struct SchemaCatalogTests {
             return store.schemas.kept(asOf: store.schemas.now) != nil
         }
         #expect(isCached)
+    }
+
+    @Test func `a save caches the schema anew after another server changed it`() async throws {
+        let cloud = TestCloud(ServiceConfiguration(), stores: MemoryStores())
+        let database = TestDatabase(cloud)
+        _ = try await database.modify([.create("first")])
+        let isCurrent = try await cloud.withStore { store in
+            try await store.engine.write { try $0.advanceCatalog() }
+            _ = try await database.modify([.create("second")])
+            let moment = store.schemas.now
+            return try await store.engine.read { try store.schemas.version(asOf: moment, $0) != nil }
+        }
+        #expect(isCurrent)
+    }
+
+    @Test func `who extends no schema uses a type that another server added`() async throws {
+        let cloud = TestCloud(ServiceConfiguration(), stores: MemoryStores())
+        _ = try await TestDatabase(cloud).modify([.create("first")])
+        var context = cloud.context()
+        context.mayExtendSchema = false
+        let saved = try await cloud.withStore { store in
+            try await store.engine.write { try SchemaAdditions(recordTypes: ["Memo"]).apply(in: $0) }
+            return try await cloud.service.modifyRecords(
+                ModifyRecordsRequest(operations: [.create("memo", type: "Memo")]), context
+            ).records
+        }
+        #expect(saved[0].record != nil, "\(saved)")
     }
 }
