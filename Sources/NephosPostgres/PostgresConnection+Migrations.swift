@@ -19,10 +19,10 @@ extension PostgresConnection {
         makeStatistics(options)
     }
 
-    /// Makes what tells the planner that a zone has one owner. Without it a zone seems to have one record, as the
-    /// selectivities of owner and zone are multiplied: any index of the zone is then as good as that of its names.
+    /// Creates extended statistics of the dependency of zone on owner. Without them the planner multiplies the selectivities
+    /// of owner and zone, estimates one record per zone, and chooses any index of the zone.
     ///
-    /// What fails does not keep the server from starting: the next start tries again.
+    /// A failure is logged, and the next start tries again.
     private func makeStatistics(_ options: PostgresOptions) {
         do {
             for table in try missingStatistics() {

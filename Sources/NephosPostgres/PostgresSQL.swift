@@ -183,7 +183,7 @@ enum PostgresSQL {
     /// Since the transaction began.
     static let microseconds = "(extract(epoch FROM clock_timestamp() - transaction_timestamp()) * 1000000)::bigint"
 
-    /// Fails for a store that is being removed, by a division by zero: what is sent together with the commit fails, too.
+    /// Raises `division_by_zero` for a store that is being removed, which also fails a batch that ends with `COMMIT`.
     static let state = rendered(
         """
         SELECT nextval('change_sequence'), \(versionColumns),

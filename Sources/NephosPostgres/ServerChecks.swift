@@ -28,8 +28,8 @@ enum ServerChecks {
     }
 
     /// A pooler in transaction mode gives each transaction another session: settings, prepared statements and `LISTEN` get
-    /// lost, and a failover goes unnoticed. Where it is idle, two open connections have one session; where it is busy, the
-    /// session of a connection changes.
+    /// lost, and a failover goes unnoticed. An idle pooler gives two open connections one session; a busy one changes the
+    /// session of a connection.
     /// - Parameter session: asks for the session that the connection with this index has now.
     static func refusePooler(connections: Int, _ session: (Int) throws -> String) throws {
         let sessions = try (0..<connections).map(session)
@@ -74,7 +74,7 @@ enum ServerChecks {
 
     /// Refuses a role that may not make the tables, or change those of an earlier version.
     /// - Parameter isFirst: whether there are no tables.
-    /// - Throws: `StorageError` `.constraint` that says who has to start the server.
+    /// - Throws: `StorageError` `.constraint` that names the missing privilege, or the owner of the tables.
     static func refuseMigration(
         _ connection: PostgresConnection, _ options: PostgresOptions, isFirst: Bool
     ) throws {

@@ -18,7 +18,8 @@ extension NephosService {
         return content
     }
 
-    /// Makes a container of an installation, whose name another one may have had.
+    /// Creates a container of an installation, whose name a deleted container may have had.
+    /// - Throws: `exists` if there is such a container, or one that is being deleted.
     package func createContainer(
         _ container: String, of installation: Installation, by actor: AuditActor
     ) async throws(ServiceError) {

@@ -435,8 +435,8 @@ package enum Limits {
     static let mailsAtOnce = 8
     /// The maximum number of mails in the queue that people without a session asked for.
     static let queuedMails = 1000
-    /// The maximum numbers of mails in an hour to a recipient, and of those that a network asks for: 50 people behind one
-    /// address sign up and reset a password.
+    /// The maximum numbers of mails per hour to a recipient, and at the request of a network. 50 people behind one address
+    /// may sign up and reset a password.
     static let (mailsOfRecipient, mailsOfNetwork) = (5, 100)
     /// The maximum number of mails in an hour to people who ask for an account, of all networks.
     static let mailsOfSignUps = 1000
@@ -474,8 +474,8 @@ package enum Limits {
     static let limitedCallers = 200_000
     /// The difference in milliseconds of the machine's clock and the database's from which on a server does not start.
     static let clockDifference: Int64 = 60 * 1000
-    /// The maximum number of sign-ins under way, and of those that wait; then of those of one network. Each hashes a
-    /// password. As many of a network are under way as it may fail without a delay, or fewer.
+    /// The maximum numbers of sign-ins under way and of waiting ones: of all networks, then of one. Each hashes a password.
+    /// A network has no more under way than it may fail without a delay.
     static let (signInsUnderWay, waitingSignIns) = (1024, 1024)
     static let (signInsOfNetwork, waitingSignInsOfNetwork) = (16, 64)
     /// The maximum number of devices that an account is known to have signed in from.

@@ -47,7 +47,7 @@ final class VersionedCache<Content: Sendable>: Sendable {
 
     /// The content that a transaction that runs at `moment`, or a snapshot that was taken after it, must see.
     /// - Parameters:
-    ///   - remembers: whether what is read is cached; false where it may hold uncommitted additions.
+    ///   - remembers: whether the content is cached after a read; false if it may have uncommitted additions.
     ///   - read: reads the content from the store.
     func content(
         asOf moment: Moment, _ reader: StorageReader, remembers: Bool = true, read: () throws -> Content

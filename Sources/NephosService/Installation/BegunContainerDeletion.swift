@@ -6,7 +6,7 @@ import NephosWire
 struct BegunContainerDeletion: StoredEntry {
     static let kind = InstallationEntry.Kind.begunContainerDeletion
 
-    /// The person who deletes the container, as in the audit, and that person's network address.
+    /// The administrator who deletes the container, as the audit names them, and the network address.
     var actor: String
     var address: String
     /// The time in milliseconds since 1970.

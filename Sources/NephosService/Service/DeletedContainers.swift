@@ -2,12 +2,12 @@ import NephosStorage
 import NephosThreads
 import Synchronization
 
-/// The containers that are being deleted, or were deleted since this process started, as the installation had them at the
-/// last look. Their stores do not exist: a request that was let in before the deletion makes none anew.
+/// The containers that are being deleted, or were deleted since this process started, according to the last read of the
+/// installation. Their stores are not opened, so a request that was accepted before the deletion creates none.
 final class DeletedContainers: Sendable {
     private struct State {
         var names: Set<String> = []
-        /// The number of looks so far, and that of the look that found `names`.
+        /// The number of reads so far, and the number of the read that returned `names`.
         var (looks, latest) = (0, 0)
     }
 
@@ -15,8 +15,8 @@ final class DeletedContainers: Sendable {
 
     func contains(_ container: String) -> Bool { state.withLock { $0.names.contains(container) } }
 
-    /// Replaces the containers by those that `read` returns, unless a look that began later has ended.
-    /// - Parameter read: takes the present ones.
+    /// Replaces the containers with the result of `read`, unless a read that began later has ended.
+    /// - Parameter read: takes the current containers.
     func update<Failure: Error>(
         _ read: (Set<String>) async throws(Failure) -> Set<String>
     ) async throws(Failure) -> Set<String> {

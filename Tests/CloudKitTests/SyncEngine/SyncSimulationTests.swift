@@ -113,8 +113,8 @@ private final class SimulatedNotes: SimulatedApp {
         if !found.isEmpty { throw Unexpected(problems: found) }
     }
 
-    /// A deleted zone takes along what others wrote into it, and a crash what no saved state has. Which edits remain is
-    /// therefore the app's affair; that all devices show the same is the engine's.
+    /// Permits every value: the deletion of a zone deletes other devices' edits in it, and a crash loses unsaved ones. This
+    /// simulation checks that all devices agree.
     func permits(_ value: String?, for item: String, edits: [String?]) -> Bool { true }
 
     private static func name(_ recordID: CKRecord.ID) -> String { "\(recordID.zoneID.zoneName)/\(recordID.recordName)" }
