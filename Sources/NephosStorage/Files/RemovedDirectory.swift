@@ -30,14 +30,15 @@ package struct RemovedDirectory {
     }
 
     /// Removes up to about `limit` files and directories, also of a directory that a late upload made under the original name.
+    /// Nothing is removed under that name: a container made anew may have it.
     /// - Returns: whether something is left.
     package func removePiece(limit: Int) throws -> Bool {
+        try begin()
+        guard FileSystem.exists(renamed) else { return false }
         var left = limit
-        for path in [renamed, original] where FileSystem.exists(path) {
-            if try Self.remove(path, &left) { return true }
-            try FileSystem.synchronizeParent(of: path)
-        }
-        return false
+        if try Self.remove(renamed, &left) { return true }
+        try FileSystem.synchronizeParent(of: renamed)
+        return FileSystem.isDirectory(original)
     }
 
     /// - Parameter left: the number of files and directories that may still be removed.
