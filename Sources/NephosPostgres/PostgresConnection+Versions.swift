@@ -6,6 +6,8 @@ import NephosStorage
 /// cached at is compared with the one that comes with the first answer, and where it differs the transaction begins again.
 struct ContentVersions {
     private var used: [SharedContent: Int64] = [:]
+    /// Whether a content was used at two versions, such as accounts and the schema of the catalogue: one of them is stale.
+    private var areMixed = false
     private var stored: [Int64]?
     /// Whether nothing may be used before the store's version is known.
     let isExact: Bool
@@ -17,12 +19,14 @@ struct ContentVersions {
 
     var areStale: Bool {
         guard let stored else { return false }
-        return used.contains { content, version in stored[content.rawValue] != version }
+        return areMixed || used.contains { content, version in stored[content.rawValue] != version }
     }
 
     subscript(content: SharedContent) -> Int64? { stored?[content.rawValue] }
 
-    mutating func use(_ content: SharedContent, at version: Int64) { used[content] = version }
+    mutating func use(_ content: SharedContent, at version: Int64) {
+        if let other = used.updateValue(version, forKey: content), other != version { areMixed = true }
+    }
 
     /// - Parameter column: the first version's.
     mutating func learn(_ result: PostgresLink.Result, from column: Int) {

@@ -120,15 +120,39 @@ import Testing
         for cloud in [one, other] { await cloud.service.close() }
     }
 
-    @Test func `an account deleted on one server writes nothing through the other`() async throws {
+    /// - Parameter someoneWrites: whether another account's save reads the schema after the deletion.
+    @Test(arguments: [false, true])
+    func `an account deleted on one server writes nothing through the other`(someoneWrites: Bool) async throws {
         let (one, other) = try servers()
         for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("a")]) }
         _ = try await one.service.deleteAccount(DeleteAccountRequest(account: "me"), TestDatabase(one).context)
+        if someoneWrites { _ = try await TestDatabase(other, "someone").modify([.force("a")]) }
         // The other has the account cached.
         await #expect(throws: ServiceError.self) { _ = try await TestDatabase(other).modify([.force("b")]) }
         // The name is another account's from then on.
         #expect(try await TestDatabase(other).modify([.force("b")]).map(\.summary) == ["saved"])
         #expect(try await TestDatabase(other).existing("a", "b") == ["b"])
+        for cloud in [one, other] { await cloud.service.close() }
+    }
+
+    @Test func `a save has its entry in an index that another server made, after a request that read the schema alone`()
+        async throws
+    {
+        let (one, other) = try servers()
+        let query = Query(recordType: "Note", filterBy: [Filter(.field("k"), .greaterThan, .int64(0))])
+        func found(_ cloud: TestCloud) async throws -> Set<String> {
+            let answer = try await cloud.service.queryRecords(
+                QueryRecordsRequest(query: query), TestDatabase(cloud).context)
+            return Set(answer.records.compactMap { $0.record?.recordName })
+        }
+        for cloud in [one, other] { _ = try await TestDatabase(cloud).modify([.force("a", ["k": .int64(-1)])]) }
+        #expect(try await found(other) == [])
+        await other.service.settle()
+        let field = AssetField(recordName: "file", recordType: "Note", fieldName: "file")
+        _ = try await one.service.assetUploads(
+            AssetUploadRequest(tokens: [field]), TestDatabase(one, "me", .public).context)
+        _ = try await TestDatabase(one).modify([.force("b", ["k": .int64(7)])])
+        for cloud in [one, other] { #expect(try await found(cloud) == ["b"]) }
         for cloud in [one, other] { await cloud.service.close() }
     }
 
