@@ -72,6 +72,9 @@ extension PostgresConnection {
     /// - Parameter column: the column of the first version.
     private func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {
         versions.learn(result, from: column)
+        if versions[.catalog] == PostgresStores.removedVersion {
+            throw StorageError(.removed, "the store is being removed")
+        }
         if versions.areStale { try retry(for: .versions) }
     }
 

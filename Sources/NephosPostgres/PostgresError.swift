@@ -63,7 +63,7 @@ extension StorageError.Code {
         // Text that is no UTF-8 or has a NUL, an index row or a value that is too large.
         case "22021", "22P05", "54000": self = .constraint
         // `PostgresSQL.state`, of a store that is being removed.
-        case "22012": self = .closed
+        case "22012": self = .removed
         case "40001", "40P01", "55P03", "57014", "53300", "25P03": self = .busy
         case "XX001", "XX002": self = .damaged
         // A privilege that the role lacks: nothing is wrong with the request.

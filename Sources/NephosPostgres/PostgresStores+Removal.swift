@@ -8,7 +8,7 @@ import Synchronization
 /// server writes it any more). In the end the row gets a name that no container has, and stays: a server that was stopped
 /// meanwhile may still have the store's number.
 extension PostgresStores {
-    static let removedVersion = -1
+    static let removedVersion: Int64 = -1
 
     package func beginRemoval(of container: String) throws {
         let name = PostgresAddress.literal(container)

@@ -134,7 +134,7 @@ package final class PostgresStores: StoreProvider {
             """,
         ])
         guard let made = try connection.ask(Self.find(id)).first?.first.flatMap({ Int64($0) }) else {
-            throw StorageError(.closed, "the store of \(id.container), \(id.environment) is being removed")
+            throw StorageError(.removed, "the store of \(id.container), \(id.environment) is being removed")
         }
         guard made <= StoreNumber.most else {
             throw StorageError(.constraint, "a database has no more stores than \(StoreNumber.most)")

@@ -5,6 +5,8 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
     package enum Code: Hashable, Sendable {
         /// The engine was closed.
         case closed
+        /// Another process removed the store, or is removing it.
+        case removed
         /// Another process has the data directory open.
         case inUse
         /// Another version of Nephos created the store's tables.
@@ -41,6 +43,9 @@ package struct StorageError: Error, Hashable, Sendable, CustomStringConvertible 
         self.init(.inputOutput, "\(String(cString: strerror(code))), while \(action)")
         isDiskFull = code == ENOSPC || code == EDQUOT
     }
+
+    /// Whether the caller has to open the store again.
+    package var isOfClosedStore: Bool { code == .closed || code == .removed }
 
     package var description: String { "\(code): \(message)" }
 }

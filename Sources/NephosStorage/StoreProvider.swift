@@ -42,7 +42,7 @@ package protocol StoreProvider: Sendable {
     /// - Throws: `StorageError` `.inUse` if a reader keeps the former content.
     func eraseDeletedRows() throws
     /// Begins the removal of a container's stores, which are closed in this process: from now on they do not exist, and other
-    /// processes' writes to them fail with `.closed`. Idempotent. Blocks.
+    /// processes' requests to them fail with `.removed`. Idempotent. Blocks.
     /// - Throws: `StorageError` `.busy` while a backup or a write keeps them.
     func beginRemoval(of container: String) throws
     /// Removes a piece of the container's stores and asset files, once their removal has begun. Blocks.

@@ -257,7 +257,7 @@ final class StoreAssets: Sendable {
         if let error = error as? ServiceError { return error }
         if error is CancellationError { return .unavailable }
         environment.log("assets: \(error)")
-        return (error as? StorageError)?.code == .closed ? .unavailable : .diskFailure
+        return (error as? StorageError)?.isOfClosedStore == true ? .unavailable : .diskFailure
     }
 
     func close() { files.close() }

@@ -174,7 +174,7 @@ final class BackgroundWork: Sendable {
                 return
             }
             schedule.withLock { $0.succeeded(job) }
-        } catch let error as StorageError where error.code == .closed {
+        } catch let error as StorageError where error.isOfClosedStore {
             throw error
         } catch {
             let now = environment.now()

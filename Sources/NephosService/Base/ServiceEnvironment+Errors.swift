@@ -14,6 +14,7 @@ extension ServiceEnvironment {
         if error is ThreadError { return .busy }
         switch (error as? StorageError)?.code {
         case .closed: return .unavailable
+        case .removed: return .containerDeleted
         case .busy: return .busy
         case .tooLong: return .limitExceeded("the request reads more than the service does in one: ask for less")
         case .inputOutput: return .diskFailure

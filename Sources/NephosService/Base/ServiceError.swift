@@ -131,6 +131,10 @@ extension ServiceError {
     /// The error of a service that is shutting down. Another server may have started by the time of the retry.
     static let unavailable = ServiceError(
         .tryAgainLater, .serviceUnavailable, "The service is shutting down", retryAfter: 5)
+    /// The error of a request that was accepted before its container was deleted. Until the retry the server reads whether
+    /// there is a container of that name again.
+    static let containerDeleted = ServiceError(
+        .tryAgainLater, .serviceUnavailable, "The container was deleted, or is being deleted", retryAfter: 5)
     static let busy = ServiceError(.tryAgainLater, .zoneBusy, "The database is busy", retryAfter: 1)
     package static let noRoom = ServiceError(
         .tryAgainLater, .zoneBusy, "The service holds as much for its clients as it may: ask again, for less at a time",

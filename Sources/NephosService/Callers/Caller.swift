@@ -90,9 +90,8 @@ final class Caller: Sendable {
         return account
     }
 
-    /// The origin of the request's changes, for notifications; nil without an account or client identifier.
+    /// The origin of the request's changes, for notifications; nil without an account.
     var origin: Notifier.Origin? {
-        guard let account, let clientID, !clientID.isEmpty else { return nil }
-        return Notifier.Origin(account: account.id, clientID: clientID)
+        account.map { Notifier.Origin(account: $0.id, clientID: clientID ?? "") }
     }
 }

@@ -121,8 +121,8 @@ extension Stores {
                         try await store.engine.write { try $0.testWriting() }
                         return nil
                     } catch {
-                        // The store was closed because it was idle.
-                        return (error as? StorageError)?.code == .closed ? nil : (store.id, error)
+                        // The store was closed because it was idle, or its container deleted.
+                        return (error as? StorageError)?.isOfClosedStore == true ? nil : (store.id, error)
                     }
                 }
             }

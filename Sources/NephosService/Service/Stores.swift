@@ -70,9 +70,23 @@ actor Stores {
 
     /// Runs `body` on a store, which stays open meanwhile. The first use creates the store.
     nonisolated func using<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
-        let open = try await borrow(id)
-        defer { giveBack(open) }
-        return try await body(open.store)
+        try await run(body, on: try await borrow(id), id)
+    }
+
+    /// Runs `body` on a borrowed store, and gives the store back. A store that another server has removed is closed: the
+    /// container may have been made anew.
+    private nonisolated func run<T>(_ body: (Store) async throws -> T, on open: Open, _ id: StoreID) async throws -> T {
+        do {
+            defer { giveBack(open) }
+            return try await body(open.store)
+        } catch let error as StorageError where error.code == .removed {
+            await closeRemoved(open.store, id)
+            throw error
+        }
+    }
+
+    private func closeRemoved(_ store: Store, _ id: StoreID) async {
+        if ready.withLock({ $0[id]?.store === store }) { await closeStores { $0 == id } }
     }
 
     /// Runs `body` on a store, or on nil if the store was never created, also once more on nil if its container is deleted
@@ -95,10 +109,7 @@ actor Stores {
     /// Runs `body` on a store. If the store was never created, `body` runs on a draft, and the store later keeps what
     /// the draft's responses promised to the account.
     nonisolated func usingExistingOrDraft<T>(_ id: StoreID, _ body: (Store) async throws -> T) async throws -> T {
-        if let open = borrowReady(id) {
-            defer { giveBack(open) }
-            return try await body(open.store)
-        }
+        if let open = borrowReady(id) { return try await run(body, on: open, id) }
         try checkIsNotDeleted(id)
         guard provider.keepsStores, let draft = try await borrowDraft(id) else { return try await using(id, body) }
         do {
@@ -447,13 +458,19 @@ actor Stores {
     // MARK: Deleting containers
 
     private nonisolated func checkIsNotDeleted(_ id: StoreID) throws(ServiceError) {
-        if deleted.contains(id.container) { throw .noContainer(id.container) }
+        if deleted.contains(id.container) { throw .containerDeleted }
     }
 
     /// Closes the stores of containers that are being deleted. New requests do not open them.
     func closeStores(of containers: Set<String>) async {
+        await closeStores { containers.contains($0.container) }
+        quotas.withLock { quotas in quotas = quotas.filter { !containers.contains($0.key.container) } }
+        unopened = unopened?.filter { !containers.contains($0.container) }
+    }
+
+    private func closeStores(where isChosen: (StoreID) -> Bool) async {
         let ids = ready.withLock { Set($0.keys) }.union(opening.keys).union(closing.keys).union(drafts.keys)
-        for id in ids where containers.contains(id.container) {
+        for id in ids where isChosen(id) {
             // It may be open only after that.
             _ = try? await opening[id]?.value
             await closing[id]?.value
@@ -465,8 +482,6 @@ actor Stores {
             await task.value
             closing[id] = nil
         }
-        quotas.withLock { quotas in quotas = quotas.filter { !containers.contains($0.key.container) } }
-        unopened = unopened?.filter { !containers.contains($0.container) }
     }
 
     func close() async {

@@ -21,6 +21,8 @@ struct FanOutPage: Sendable {
         var position: SubscriptionPosition
         /// The number of outbox rows that the notification needs, one per destination.
         var destinations: Int
+
+        var isOfQuery: Bool { if case .query = payload.kind { true } else { false } }
     }
 
     var event: ChangeEventRow
@@ -51,10 +53,14 @@ struct FanOutReader {
     private var known: [Int64: AccountRow] = [:]
     private var permissions: [Int64: RecordPermissions] = [:]
     private var destinations: [Int64: Int] = [:]
+    private var flooded: [Int64: Bool] = [:]
+    private let attempts: FanOutAttempts
+    private let now: Int64
     /// The bytes compared with the conditions of each account's subscriptions.
     private var compared: [Int64: Int] = [:]
-    /// The number of notifications on the page, excluding those of subscriptions that the change deleted.
-    private var added = 0
+    /// The number of notifications on the page and of their outbox rows, excluding those of subscriptions that the change
+    /// deleted.
+    private var (added, addedRows) = (0, 0)
 
     /// A change event to fan out, and the IDs of the later events that it replaces.
     typealias Next = (event: ChangeEventRow, covered: [Int64])
@@ -62,14 +68,13 @@ struct FanOutReader {
     /// The next event to fan out; nil if there is none, or if all events back off.
     static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: StorageReader) throws -> Next? {
         let waiting = attempts.waiting(at: now)
-        let first = try reader.changeEvents(limit: waiting.count + 1).first { !waiting.contains($0.id) }
-        guard var event = first else { return nil }
+        guard var event = try turn(attempts, waiting, now, reader) else { return nil }
         var covered: [Int64] = []
         guard event.position == nil, ChangeEvent(event.body, in: event.zone)?.isHint ?? false else {
             return (event, [])
         }
-        for other in try reader.changeEvents(limit: waiting.count + Limits.changeEventsPerFanOut)
-        where other.id > event.id && !waiting.contains(other.id) {
+        for other in try reader.changeEvents(after: event.id, limit: waiting.count + Limits.changeEventsPerFanOut)
+        where !waiting.contains(other.id) {
             guard other.zone == event.zone, other.originAccount == event.originAccount,
                 other.originClient == event.originClient, other.body == event.body
             else { break }
@@ -77,6 +82,16 @@ struct FanOutReader {
             event.sequence = other.sequence
         }
         return (event, covered)
+    }
+
+    private static func turn(
+        _ attempts: FanOutAttempts, _ waiting: [Int64], _ now: Int64, _ reader: StorageReader
+    ) throws -> ChangeEventRow? {
+        let first = try reader.changeEvents(after: 0, limit: waiting.count + 1).first { !waiting.contains($0.id) }
+        guard let first, attempts.isBehind(first.originAccount, at: now) else { return first }
+        let events = try reader.changeEventOrigins(limit: Int(Limits.waitingChangeEvents))
+        guard let turn = attempts.turn(events.filter { !waiting.contains($0.id) }, at: now) else { return first }
+        return try reader.changeEvents(after: turn - 1, limit: 1).first
     }
 
     init(
@@ -89,12 +104,14 @@ struct FanOutReader {
         self.outlets = outlets
         self.schema = schema
         self.reader = reader
+        self.attempts = attempts
+        now = environment.now()
         page = FanOutPage(
             event: next.event, covered: next.covered, items: [], end: nil, counts: attempts.counts(next.event.id))
     }
 
     /// Whether the page has the maximum number of notifications. The next page continues after the last one.
-    private var isFull: Bool { added >= Limits.notificationsPerFanOut }
+    private var isFull: Bool { added >= Limits.notificationsPerFanOut || addedRows >= Limits.outboxRowsPerPage }
 
     mutating func read() throws -> FanOutPage {
         guard let event = ChangeEvent(page.event.body, in: page.event.zone) else {
@@ -156,7 +173,8 @@ struct FanOutReader {
         // Without a destination, only a subscription that fires once has an effect: it is deleted.
         if destinations == 0, !subscription.firesOnce { return }
         let isTooExpensive = compared[row.account, default: 0] > Limits.bytesComparedPerEvent
-        if isFull(row.account), isTooExpensive || !subscription.firesOnce { return }
+        let isSpent = isFull(row.account) || subscription.subscriptionType == .query && isFlooded(row.account)
+        if isSpent, isTooExpensive || !subscription.firesOnce { return }
         let outcome = matching.outcome(
             for: subscription, row, permissions: try permissions(of: row.account),
             compared: &compared[row.account, default: 0])
@@ -192,8 +210,19 @@ struct FanOutReader {
         )
     }
 
-    /// Whether more notifications of the event would not fit into the queue of a destination of the account.
-    private func isFull(_ account: Int64) -> Bool { page.counts[account, default: 0] >= Limits.waitingNotifications }
+    /// Whether more notifications of the event would not fit into the queue of a destination of the account, or the event
+    /// has had `Limits.outboxRowsPerAccount` for it.
+    private func isFull(_ account: Int64) -> Bool {
+        let most = Limits.outboxRowsPerAccount / max(1, destinations[account, default: 1])
+        return page.counts[account, default: 0] >= min(Limits.waitingNotifications, most)
+    }
+
+    private mutating func isFlooded(_ account: Int64) -> Bool {
+        if let known = flooded[account] { return known }
+        let found = attempts.isFlooded(account, at: now)
+        flooded[account] = found
+        return found
+    }
 
     private mutating func add(
         _ payload: NotificationPayload, _ text: NotificationText, _ row: SubscriptionRow, subject: String,
@@ -219,6 +248,7 @@ struct FanOutReader {
                 destinations: destinations))
         if isFormer { return }
         added += 1
+        addedRows += destinations
         if isFull { page.end = page.items.last?.position }
     }
 

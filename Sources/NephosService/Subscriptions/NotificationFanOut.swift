@@ -2,7 +2,7 @@ import NephosStorage
 import Synchronization
 
 /// The background job that notifies the subscribers of a store. It handles one change event after another in commit
-/// order. For each event it matches subscriptions over a snapshot, then inserts a few outbox rows per transaction, so
+/// order; after an account's changes caused many notifications, other accounts' events go before its next. For each event it matches subscriptions over a snapshot, then inserts a few outbox rows per transaction, so
 /// that no writer waits long. The job's position is stored with the event, so a crash neither loses a notification nor
 /// repeats one. A failed event is retried with back-off, and does not block other events.
 final class NotificationFanOut: Sendable {
@@ -85,8 +85,8 @@ final class NotificationFanOut: Sendable {
                 // Another server is fanning out the event.
                 throw TakenOver()
             }
-            attempts.withLock { $0.advanced(page.event.id, page.counts, isDone: page.end == nil) }
-        } catch let error as StorageError where error.code == .closed {
+            attempts.withLock { $0.advanced(page, at: environment.now()) }
+        } catch let error as StorageError where error.isOfClosedStore {
             throw error
         } catch let error as TakenOver {
             throw error
@@ -118,13 +118,16 @@ final class NotificationFanOut: Sendable {
     private func makeRoom() async throws {
         while !loop.isClosed {
             let excess = try await engine.read { reader -> [Int64] in
-                guard let first = try reader.changeEvents(limit: 1).first?.id, let last = try reader.lastChangeEvent()
+                guard let first = try reader.changeEvents(after: 0, limit: 1).first?.id,
+                    let last = try reader.lastChangeEvent()
                 else { return [] }
                 let count = last - first + 1 - Limits.waitingChangeEvents
                 return try count <= 0
                     ? []
-                    : reader.changeEvents(limit: Int(min(count, Int64(Limits.changeEventsPerRemoval)))).map(\.id)
-                        .filter { $0 <= last - Limits.waitingChangeEvents }
+                    : reader.changeEvents(after: 0, limit: Int(min(count, Int64(Limits.changeEventsPerRemoval)))).map(
+                        \.id
+                    )
+                    .filter { $0 <= last - Limits.waitingChangeEvents }
             }
             if excess.isEmpty { return }
             try await engine.write { transaction in

@@ -6,8 +6,10 @@ extension SQL {
             """
             SELECT id, owner, zone, zone_name, sequence, origin_account, origin_client, body,
                 done_type, done_account, done_id, done_count
-            FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1
+            FROM change_event WHERE \(Self.ofStore()) AND id > $1 ORDER BY id LIMIT $2
             """
+        case .changeEventOrigins:
+            "SELECT id, origin_account FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1"
         case .lastChangeEvent: "SELECT id FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id DESC LIMIT 1"
         case .insertChangeEvent:
             """
@@ -30,9 +32,14 @@ extension SQL {
 }
 
 extension StorageReader {
-    /// The pending change events, the oldest first: at most `limit`.
-    package final func changeEvents(limit: Int) throws -> [ChangeEventRow] {
-        try rows(.changeEvents, bind: { try $0.bind(limit: limit) }, read: { ChangeEventRow($0) })
+    /// The pending change events with an ID above `id`, the oldest first: at most `limit`.
+    package final func changeEvents(after id: Int64, limit: Int) throws -> [ChangeEventRow] {
+        try rows(.changeEvents, bind: { try $0.bind(id).bind(limit: limit) }, read: { ChangeEventRow($0) })
+    }
+
+    /// The IDs of the pending change events and the accounts that caused them, the oldest first: at most `limit`.
+    package final func changeEventOrigins(limit: Int) throws -> [(id: Int64, originAccount: Int64)] {
+        try rows(.changeEventOrigins, bind: { try $0.bind(limit: limit) }, read: { ($0.integer(0), $0.integer(1)) })
     }
 
     /// The ID of the newest pending event; nil if no event is pending.

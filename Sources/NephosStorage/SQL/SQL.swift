@@ -26,7 +26,8 @@ package enum SQL: Int, CaseIterable, Sendable {
     case hasIndexEntry, missingIndexEntries, insertIndexEntry, removeIndexEntry, removeIndexEntries, firstIndexOfZone,
         purgeIndexEntries
     case subscriptionByID, subscriptionsOfAccount, subscriptionsOfType, nextSubscribedType
-    case changeEvents, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent, claimChangeEvent
+    case changeEvents, changeEventOrigins, lastChangeEvent, insertChangeEvent, updateChangeEvent, removeChangeEvent
+    case claimChangeEvent
     case putSubscription, removeSubscription, removeSubscriptionsOfZone
     case pushToken, pushTokensOfAccount, putPushToken, removePushToken, noteHandedOut
     case outboxOfDestination, outboxDestinationsOfSubject, dueOutbox, nextOutboxDue

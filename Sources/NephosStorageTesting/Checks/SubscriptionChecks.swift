@@ -73,7 +73,7 @@ extension StorageConformance {
                 try await engine.write { transaction in
                     for event in events { try transaction.insert(event) }
                 }
-                let found = try await engine.read { try $0.changeEvents(limit: 10) }
+                let found = try await engine.read { try $0.changeEvents(after: 0, limit: 10) }
                 try expect(found.map(\.zoneName), equals: ["Z1", "Z2", "Z3"])
                 var second = found[1]
                 try expect(second.body, equals: [2, 0, 255])
@@ -87,7 +87,7 @@ extension StorageConformance {
                     try transaction.update(told)
                 }
                 (second.position, second.sequence) = (place, 7)
-                let left = try await engine.read { try $0.changeEvents(limit: 1) }
+                let left = try await engine.read { try $0.changeEvents(after: 0, limit: 1) }
                 try expect(left, equals: [second])
             },
             .engine("Removing a subscription says whether there was one, and leaves the others") { engine in

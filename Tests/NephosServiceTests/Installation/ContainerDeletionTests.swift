@@ -288,10 +288,41 @@ import Testing
                             try await store.engine.write { try $0.insertRecordType("Late") }
                         },
                     ]
-                    #expect(refusals.map { $0?.code } == [.closed, .closed, .closed])
+                    #expect(refusals.map { $0?.code } == [.removed, .removed, .removed])
                 }
             }
             #expect(try leftovers(server) == [])
+        }
+    }
+
+    @Test(.overPostgreSQL, arguments: [false, true])
+    func `a server that was stopped meanwhile opens the container made anew`(writesFirst: Bool) async throws {
+        let place = DeletionPlace(kind: .postgresql)
+        defer { place.files.remove() }
+        try await place.serving { server in
+            let account = try await server.fill()
+            try await place.serving(isIdle: true) { stopped in
+                #expect(try await stopped.records(Self.deleted, account) == [30, 30])
+                // The store is not idle meanwhile.
+                let id = StoreID(container: Self.deleted, environment: "development")
+                try await stopped.service.stores.using(id) { _ in
+                    _ = try await server.delete(Self.deleted)
+                    try await server.waitForDeletions()
+                    try await server.service.createContainer(Self.deleted, of: server.installation, by: Self.root)
+                    for environment in DeletionServer.environments {
+                        try await server.fill(Self.deleted, environment, account)
+                    }
+                }
+                let context = stopped.cloud.context(account, container: Self.deleted)
+                if writesFirst {
+                    await #expect(throws: ServiceError.containerDeleted) {
+                        try await stopped.save(["late"], .init(zoneName: "Z"), context)
+                    }
+                }
+                await eventually { (try? await stopped.records(Self.deleted, account)) == [30, 30] }
+                try await stopped.save(["new"], .init(zoneName: "Z"), context)
+                #expect(try await stopped.records(Self.other, account) == [30, 30])
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ import Testing
 
     private func events(_ cloud: TestCloud) async throws -> [ChangeEventRow] {
         let store = try #require(cloud.service.openStores.first)
-        return try await store.engine.read { try $0.changeEvents(limit: 1000) }
+        return try await store.engine.read { try $0.changeEvents(after: 0, limit: 1000) }
     }
 
     /// Keeps the background from telling, so that what a commit leaves can be seen.
@@ -258,7 +258,9 @@ import Testing
         #expect(attempts.failed(ids[0], now: 0) == 2 * Limits.firstJobPause)
         #expect(attempts.failed(ids[1], now: 0) == Limits.firstJobPause)
         #expect(try await next(0) == nil && attempts.nextDue == Limits.firstJobPause)
-        attempts.advanced(ids[0], [7: 3], isDone: false)
+        let end = SubscriptionPosition(recordType: "", account: 7, id: "S", count: 1)
+        let first = try #require(try await events(cloud).first)
+        attempts.advanced(FanOutPage(event: first, covered: [], items: [], end: end, counts: [7: 3]), at: 0)
         #expect(try await next(0) == ids[0] && attempts.counts(ids[0]) == [7: 3])
         for id in 100..<300 as Range<Int64> { _ = attempts.failed(id, now: id) }
         #expect(attempts.waiting(at: 0).count <= Limits.failedChangeEvents)

@@ -1,0 +1,108 @@
+import NephosStorage
+import NephosWire
+import Synchronization
+import Testing
+
+@testable import NephosService
+
+/// An account with many subscriptions and devices delays nobody else's notifications.
+@Suite struct FanOutFairnessTests {
+    private final class Log: Sendable {
+        private let sent = Mutex<[String]>([])
+        var subscriptions: [String] { sent.withLock(\.self) }
+
+        init(_ cloud: TestCloud) {
+            cloud.service.sentNotifications.set { [self] notifications in
+                sent.withLock { $0 += notifications.map(\.subscriptionID) }
+            }
+        }
+
+        func clear() { sent.withLock { $0 = [] } }
+    }
+
+    /// Subscribes an account with the most devices to the public database, with one record there.
+    private func subscribe(_ account: String, _ count: Int, on cloud: TestCloud) async throws -> TestDatabase {
+        let database = TestDatabase(cloud, account, .public)
+        _ = try await database.modify([.create("first", ["n": .int64(1)])])
+        _ = try await database.modify([.create("second", ["n": .int64(1)])])
+        for number in 0..<count {
+            let filter = Filter(.field("n"), .greaterThan, .int64(-Int64(number)))
+            #expect(try await database.save(.query("query-\(number)", where: [filter])).error == nil)
+        }
+        for number in 0..<Limits.pushTokensPerAccount { _ = try await TestDevice(cloud, account, client: "c\(number)") }
+        return database
+    }
+
+    @Test func `other accounts' events go before the next of one whose changes caused many notifications`()
+        async throws
+    {
+        let stores = TemporaryStores()
+        defer { stores.remove() }
+        do {
+            let cloud = TestCloud(ServiceConfiguration(), stores: try stores.open())
+            let heavy = try await subscribe("heavy", 30, on: cloud)
+            var zones: [TestDatabase] = []
+            for account in ["ada", "bob"] {
+                let zone = try await TestDatabase(cloud, account).making(zone: "Z")
+                _ = try await zone.save(.zone("zone-\(account)", "Z"))
+                _ = try await TestDevice(cloud, account)
+                zones.append(zone)
+            }
+            await (try #require(cloud.service.openStores.first)).fanOut.close()
+            for number in 0..<3 { _ = try await heavy.modify([.create("n\(number)", ["n": .int64(1)])]) }
+            for zone in zones { _ = try await zone.modify([.create("a")]) }
+            await cloud.service.close()
+        }
+        let cloud = TestCloud(ServiceConfiguration(), stores: try stores.open())
+        let log = Log(cloud)
+        await cloud.service.resume()
+        await cloud.service.tellSubscribers()
+        let order = log.subscriptions
+        // A page of the first event is told before the fan-out knows what it costs.
+        let page = Limits.outboxRowsPerPage / Limits.pushTokensPerAccount
+        #expect(order.dropFirst(page).prefix(2) == ["zone-ada", "zone-bob"])
+        #expect(order.count { $0.hasPrefix("query") } == 90)
+        for number in 0..<30 { #expect(order.count { $0 == "query-\(number)" } == 3) }
+        await cloud.service.close()
+    }
+
+    @Test func `an account's query notifications beyond a burst are dropped, and its zone's are not`() async throws {
+        let clock = TestCloud.Clock()
+        let cloud = TestCloud(ServiceConfiguration(), clock: clock)
+        let database = try await subscribe("heavy", 60, on: cloud)
+        let zone = try await TestDatabase(cloud, "heavy").making(zone: "Z")
+        _ = try await zone.save(.zone("zone", "Z"))
+        let other = TestDatabase(cloud, "other", .public)
+        _ = try await other.save(.query("other"))
+        _ = try await TestDevice(cloud, "other")
+        await cloud.service.tellSubscribers()
+        let log = Log(cloud)
+        var counts: [Int] = []
+        func save(_ name: String) async throws {
+            log.clear()
+            _ = try await database.modify([.create(name, ["n": .int64(1)])])
+            _ = try await zone.modify([.create(name)])
+            await cloud.service.tellSubscribers()
+            counts.append(log.subscriptions.count { $0.hasPrefix("query") })
+            #expect(Set(["other", "zone"]).isSubset(of: log.subscriptions))
+        }
+        for name in ["a", "b", "c"] { try await save(name) }
+        // A burst is 100 notifications to each of 100 devices.
+        #expect(counts == [60, 40, 0])
+        clock.advance(milliseconds: Int64(Limits.outboxRowsPerAccount) * 1000 / Int64(Limits.outboxRowsPerSecond))
+        try await save("d")
+        #expect(counts == [60, 40, 0, 60])
+    }
+
+    @Test func `an event makes no more outbox rows for an account than its bound`() async throws {
+        let cloud = TestCloud.impatient()
+        let zone = try await TestDatabase(cloud).making(zone: "Z")
+        for number in 0..<110 { _ = try await zone.save(.zone("zone-\(number)", "Z")) }
+        for number in 0..<Limits.pushTokensPerAccount { _ = try await TestDevice(cloud, client: "c\(number)") }
+        await cloud.service.tellSubscribers()
+        let log = Log(cloud)
+        _ = try await zone.modify([.create("a")])
+        await cloud.service.tellSubscribers()
+        #expect(log.subscriptions.count == Limits.outboxRowsPerAccount / Limits.pushTokensPerAccount)
+    }
+}
