@@ -33,23 +33,11 @@ package struct SecretToken: Sendable {
     private static func hash(of bytes: [UInt8]) -> String {
         let hash = StreamingHash(.sha256)
         bytes.withUnsafeBytes { hash.update($0) }
-        return hexadecimal(hash.finish())
+        return Hexadecimal.text(hash.finish())
     }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-            for (index, byte) in bytes.enumerated() {
-                text[2 * index] = digits.utf8Start[Int(byte >> 4)]
-                text[2 * index + 1] = digits.utf8Start[Int(byte & 15)]
-            }
-            return 2 * bytes.count
-        }
-    }
-
-    private static let digits: StaticString = "0123456789abcdef"
 
     /// Returns a random text of 64 hexadecimal digits, for names that are no secrets.
     package static func randomName() -> String {
-        hexadecimal(RandomBytes.make(32))
+        Hexadecimal.text(RandomBytes.make(32))
     }
 }

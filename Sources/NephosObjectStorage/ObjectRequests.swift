@@ -57,7 +57,9 @@ package final class ObjectRequests: Sendable {
     private func put(_ key: String, _ body: HTTPRequestBody, hash: [UInt8]) throws {
         var request = request(.put, key)
         request.body = body
-        request.headers += [("Content-Type", "application/octet-stream"), ("x-amz-content-sha256", Self.hex(hash))]
+        request.headers += [
+            ("Content-Type", "application/octet-stream"), ("x-amz-content-sha256", Hexadecimal.text(hash)),
+        ]
         _ = try send(request, while: "storing the object \(key)")
     }
 
@@ -173,12 +175,7 @@ package final class ObjectRequests: Sendable {
     // MARK: Text
 
     /// The header with the hash of an empty body.
-    private static let noBody = (name: "x-amz-content-sha256", value: hex(StreamingHash(.sha256).finish()))
-
-    private static func hex(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    private static let noBody = (name: "x-amz-content-sha256", value: Hexadecimal.text(StreamingHash(.sha256).finish()))
 
     /// Returns the text percent-encoded for signatures: all characters except letters, digits and `-._~`.
     private static func escaped(_ text: String) -> String {
@@ -188,7 +185,7 @@ package final class ObjectRequests: Sendable {
                 UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
                 result.append(Character(UnicodeScalar(byte)))
-            default: result += "%" + hex([byte]).uppercased()
+            default: result += "%" + Hexadecimal.text([byte]).uppercased()
             }
         }
     }

@@ -1,4 +1,5 @@
 import Foundation
+import NephosCrypto
 import Synchronization
 
 /// An OpenID Connect provider that answers as the protocol says, or tells one lie. It signs with keys of its own, checks
@@ -190,7 +191,7 @@ package final class LyingProvider: Sendable {
         switch lie {
         case .unsigned: signature = Data()
         case .signedByPublicKey:
-            let hexadecimal = try key.publicPEM().map { String(format: "%02x", $0) }.joined()
+            let hexadecimal = Hexadecimal.text(try key.publicPEM())
             signature = try OpenSSL.run(
                 ["dgst", "-sha256", "-mac", "HMAC", "-macopt", "hexkey:\(hexadecimal)", "-binary"],
                 input: Data(message.utf8))

@@ -324,7 +324,7 @@ extension DatabaseRequestContext {
         let user = await session.userRecordName(call) ?? ""
         let hash = StreamingHash(.blake2b)
         for part in [service, session.identifier, user] { hash.update(Array(part.utf8) + [0]) }
-        return hash.finish().prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return Hexadecimal.text(hash.finish().prefix(16))
     }
 
     private func download(_ job: DownloadJob, _ account: String?) async -> CKError? {

@@ -75,8 +75,7 @@ struct KeptKeys: Sendable {
     /// - Parameter service: the name that earlier versions gave the service.
     init(in store: any DeviceKeyStore, service: String, _ place: KeyPlace) {
         func name(_ parts: String...) -> String {
-            ContentHash.of(Array(parts.joined(separator: "\n").utf8)).prefix(16)
-                .map { String(format: "%02x", $0) }.joined() + ".json"
+            Hexadecimal.text(ContentHash.of(Array(parts.joined(separator: "\n").utf8)).prefix(16)) + ".json"
         }
         self.store = store
         item = name(place.container, place.environment, place.owner)

@@ -12,9 +12,7 @@ package struct DeviceKeys: Hashable, Sendable {
 
     /// The name of the device for people: ten hexadecimal digits of the hash of its keys.
     package var name: String {
-        ContentHash.of(signing + box).prefix(5).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }.joined()
+        Hexadecimal.text(ContentHash.of(signing + box).prefix(5))
     }
 }
 

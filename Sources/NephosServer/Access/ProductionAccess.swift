@@ -190,8 +190,3 @@ struct ProductionAccess: ServerAccess {
         return token
     }
 }
-
-extension PercentEncoding {
-    /// Escapes every byte that is not an unreserved character (RFC 3986 §2.3).
-    static func encode(_ text: String) -> String { FormEncoding.escaped(text) }
-}

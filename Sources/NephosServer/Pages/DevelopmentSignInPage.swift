@@ -14,7 +14,7 @@ enum DevelopmentSignInPage {
     /// Returns the path and query of the sign-in for a request.
     static func target(of request: HTTPRequest, _ target: RequestTarget?) -> String {
         guard let origin = request.origin else { return DevelopmentSignIn.path }
-        var text = "\(DevelopmentSignIn.path)?origin=\(PercentEncoding.encode(origin))"
+        var text = "\(DevelopmentSignIn.path)?origin=\(PercentEncoding.escaped(origin))"
         if let components = target?.components, let path = try? DatabasePath(components) {
             text += "&container=\(path.container)&environment=\(path.environment.rawValue)"
         }
@@ -75,7 +75,7 @@ enum DevelopmentSignInPage {
     ) -> HTTPResponse {
         if let callback {
             let url = SignInCallback.url(
-                callback, token: PercentEncoding.encode(token), nonce: nonce.map(PercentEncoding.encode))
+                callback, token: PercentEncoding.escaped(token), nonce: nonce.map { PercentEncoding.escaped($0) })
             return HTTPResponse(
                 status: 303,
                 headers: [

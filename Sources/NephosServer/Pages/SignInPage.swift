@@ -17,7 +17,7 @@ struct SignInPage {
     }
 
     /// Returns the address of the sign-in for a page of this server.
-    static func address(returningTo path: String) -> String { "\(Self.path)?return=\(PercentEncoding.encode(path))" }
+    static func address(returningTo path: String) -> String { "\(Self.path)?return=\(PercentEncoding.escaped(path))" }
 
     /// Returns the address of the sign-in to the app of a request.
     static func address(ofRequest text: String) -> String { "\(path)?request=\(text)" }
@@ -220,7 +220,7 @@ struct SignInPage {
             switch purpose {
             // A link's path has its secret, which no store is to have.
             case .ownPage(let path) where path.hasPrefix(LinkPage.path): break
-            case .ownPage(let path): target += "?return=\(PercentEncoding.encode(path))"
+            case .ownPage(let path): target += "?return=\(PercentEncoding.escaped(path))"
             case .app: target += "?request=\(page.name)"
             }
             links += "<p><a href=\"\(target)\">Make an account</a></p>"

@@ -1,3 +1,5 @@
+import NephosWire
+
 /// The parsed target of a request. The path's components are decoded one by one. The query stays raw until it is read.
 struct RequestTarget: Hashable, Sendable {
     let components: [String]
@@ -92,7 +94,7 @@ extension TextBytes {
 }
 
 /// Decoding of percent escapes (RFC 3986 §2.1).
-enum PercentEncoding {
+extension PercentEncoding {
     /// - Parameter text: UTF-8 bytes that are part of a string.
     /// - Returns: the decoded text; nil for a `%` without two hexadecimal digits, and for escapes that are not UTF-8.
     static func decode(_ text: TextBytes, plusIsSpace: Bool = false) -> String? {

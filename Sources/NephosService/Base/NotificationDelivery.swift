@@ -1,3 +1,5 @@
+import NephosCrypto
+
 /// A delivery service for notifications: Apple's push service or web hooks. The outbox's dispatcher calls the delivery,
 /// keeps the notification until an outcome is final, and decides with `RetrySchedule` when to call again.
 ///
@@ -94,11 +96,7 @@ package struct DeviceToken: Hashable, Sendable {
     }
 
     /// The token in the form of Apple's push service: lower-case hexadecimal digits.
-    package var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(
-            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    package var hexadecimal: String { Hexadecimal.text(bytes) }
 }
 
 /// A web hook of the service's configuration.

@@ -108,17 +108,13 @@ package struct SignInCounters {
     package static func network(_ address: [UInt8]) -> String? {
         switch address.count {
         // The server gives the first 64 bits alone of an IPv6 address.
-        case 4, 8: return hexadecimal(address)
+        case 4, 8: return Hexadecimal.text(address)
         // An IPv4 address in IPv6.
         case 16 where address.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]:
-            return hexadecimal(address.suffix(4))
-        case 16: return hexadecimal(address.prefix(8))
+            return Hexadecimal.text(address.suffix(4))
+        case 16: return Hexadecimal.text(address.prefix(8))
         default: return nil
         }
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     /// Counts an attempt.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosWire
 
 /// A URL of an identity provider: https, or http on this machine alone.
 package struct ProviderAddress: Hashable, Sendable {
@@ -41,25 +42,8 @@ package struct ProviderAddress: Hashable, Sendable {
 }
 
 /// The format of forms and queries.
-package enum FormEncoding {
-    /// Escapes every byte that is not an unreserved character (RFC 3986 §2.3).
-    package static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                escaped += byte < 16 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return escaped
-    }
-
+enum FormEncoding {
     static func text(_ fields: [(name: String, value: String)]) -> String {
-        fields.map { "\($0.name)=\(escaped($0.value))" }.joined(separator: "&")
+        fields.map { "\($0.name)=\(PercentEncoding.escaped($0.value))" }.joined(separator: "&")
     }
 }

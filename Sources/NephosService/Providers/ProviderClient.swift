@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosWire
 
 /// The requests to one identity provider: for its documents, and for the ID token of a code.
 struct ProviderClient: Sendable {
@@ -83,7 +84,7 @@ struct ProviderClient: Sendable {
             fields += [("client_id", provider.clientID), ("client_secret", secret)]
         } else {
             // Both are escaped before (RFC 6749 §2.3.1).
-            let pair = "\(FormEncoding.escaped(provider.clientID)):\(FormEncoding.escaped(secret))"
+            let pair = "\(PercentEncoding.escaped(provider.clientID)):\(PercentEncoding.escaped(secret))"
             request.authorization = "Basic \(Data(pair.utf8).base64EncodedString())"
         }
         request.form = FormEncoding.text(fields)

@@ -12,7 +12,8 @@ package enum AuthorizationHeader {
         guard token.utf8.starts(with: developmentPrefix.utf8) else {
             return isVisible(token.utf8) ? "Bearer \(token)" : nil
         }
-        return "Bearer \(developmentPrefix)\(escaped(token.utf8.dropFirst(developmentPrefix.utf8.count)))"
+        return
+            "Bearer \(developmentPrefix)\(PercentEncoding.escaped(token.utf8.dropFirst(developmentPrefix.utf8.count)))"
     }
 
     /// Returns the token in the value of a header, verbatim; nil if the value is not `Bearer` and one token.
@@ -24,21 +25,5 @@ package enum AuthorizationHeader {
 
     private static func isVisible(_ text: some Collection<UInt8>) -> Bool {
         !text.isEmpty && text.allSatisfy { (0x21...0x7E).contains($0) }
-    }
-
-    /// Percent-encodes all characters except the unreserved ones (RFC 3986 §2.3).
-    private static func escaped(_ text: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let bytes = text.reduce(into: [UInt8]()) { bytes, byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default:
-                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import NephosHTTP
 import NephosSQLite
+import NephosWire
 
 /// The cloud and the account of a command. The cloud is a running server, or the data directory of a stopped one.
 /// Administrators' requests reach a running `nephos serve` by its data directory, too.
@@ -153,8 +154,9 @@ struct CloudAddress {
 
     /// Returns the request target of an action, such as `records/query`.
     func target(_ action: String, container: String) -> String {
-        let path = ["database", "1", container, environment, database].map(Self.escaped).joined(separator: "/")
-        return "/\(path)/\(action)?ckAPIToken=\(Self.escaped(apiToken))"
+        let path = ["database", "1", container, environment, database].map { PercentEncoding.escaped($0) }.joined(
+            separator: "/")
+        return "/\(path)/\(action)?ckAPIToken=\(PercentEncoding.escaped(apiToken))"
     }
 
     /// Returns a connection to the running server.
@@ -183,22 +185,8 @@ struct CloudAddress {
 
     /// Returns the request target of an administrator's action, such as `zones/list`.
     func administrationTarget(_ action: String, container: String) -> String {
-        "/" + ["nephos", "1", container, environment].map(Self.escaped).joined(separator: "/") + "/" + action
-    }
-
-    private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                escaped.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                escaped += "%" + (digits.count < 2 ? "0" : "") + digits
-            }
-        }
-        return escaped
+        "/" + ["nephos", "1", container, environment].map { PercentEncoding.escaped($0) }.joined(separator: "/") + "/"
+            + action
     }
 
     static func variable(_ name: String) -> String? {

@@ -33,7 +33,7 @@ struct RequestCommand {
         }
         let connection = try RunningServer.connection(arguments)
         do {
-            let (status, body) = try connection.get("/status/requests/show?id=" + FormEncoding.escaped(id))
+            let (status, body) = try connection.get("/status/requests/show?id=" + PercentEncoding.escaped(id))
             guard status == 200 else { Console.fail(RunningServer.reason(status, body, of: connection)) }
             let request = try JSONDecoder().decode(ShownRequest.self, from: Data(body))
             if arguments.has("--json") {

@@ -55,7 +55,7 @@ struct TailCommand {
     private init(_ arguments: Arguments) throws(UsageError) {
         connection = try RunningServer.connection(arguments)
         var filter = arguments.has("--failed") ? "&failed=1" : ""
-        if let container = arguments["--container"] { filter += "&container=" + FormEncoding.escaped(container) }
+        if let container = arguments["--container"] { filter += "&container=" + PercentEncoding.escaped(container) }
         self.filter = filter
         printsJSON = arguments.has("--json")
     }
@@ -79,7 +79,8 @@ struct TailCommand {
         let events = EventReader()
         // A server has another ring after a restart, and the requests that it had not sent before are lost.
         let ring = Mutex(position.flatMap(Self.ring))
-        let target = "/status/requests/stream?" + (position.map { "after=" + FormEncoding.escaped($0) } ?? "") + filter
+        let target =
+            "/status/requests/stream?" + (position.map { "after=" + PercentEncoding.escaped($0) } ?? "") + filter
         do throws(ServerConnection.Failure) {
             let (status, body) = try connection.stream(target) { [printsJSON, colours] bytes in
                 for data in try events.events(adding: bytes) {

@@ -27,13 +27,13 @@ import Testing
     private func choose(
         _ responder: Responder, _ target: String, _ account: String, from origin: String? = "http://\(host)"
     ) async -> HTTPResponse {
-        let body = Array("account=\(PercentEncoding.encode(account))".utf8)
+        let body = Array("account=\(PercentEncoding.escaped(account))".utf8)
         return await responder.respond(
             to: HTTPRequest(method: .post, target: target, host: Self.host, origin: origin, body: body))
     }
 
     private func target(_ origin: String, _ more: String = "") -> String {
-        "/sign-in?origin=\(PercentEncoding.encode(origin))\(more)"
+        "/sign-in?origin=\(PercentEncoding.escaped(origin))\(more)"
     }
 
     private func text(_ response: HTTPResponse) -> String { String(decoding: response.body, as: UTF8.self) }
@@ -59,7 +59,7 @@ import Testing
             let page = target(Self.app, "&container=\(Self.container)&environment=development")
             #expect(!text(await get(responder, page)).contains("<li>"))
             for name in ["mei", "<b>tom</b>"] {
-                let token = PercentEncoding.encode("dev:" + name)
+                let token = PercentEncoding.escaped("dev:" + name)
                 let path = "/database/1/\(Self.container)/development/private/zones/list?ckWebAuthToken=\(token)"
                 #expect(await get(responder, path, origin: Self.app).status == 200)
             }
@@ -106,7 +106,7 @@ import Testing
     @Test func `a callback is an address of the origin`() async throws {
         try await withServer { responder in
             func location(_ callback: String, _ more: String = "") async -> (Int, String?) {
-                let page = target(Self.app, "&callback=\(PercentEncoding.encode(callback))\(more)")
+                let page = target(Self.app, "&callback=\(PercentEncoding.escaped(callback))\(more)")
                 let response = await choose(responder, page, "mei")
                 return (response.status, response.headers.first { $0.name == "Location" }?.value)
             }

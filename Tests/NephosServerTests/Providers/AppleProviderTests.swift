@@ -2,6 +2,7 @@ import Foundation
 import NephosCrypto
 import NephosService
 import NephosTesting
+import NephosWire
 import Testing
 
 @testable import NephosServer
@@ -14,7 +15,7 @@ import Testing
     private func sendForm(
         _ server: ProviderServer, _ response: LyingProvider.Response, origin: String, name: String = "apple"
     ) async -> HTTPResponse {
-        let body = response.map { "\($0.key)=\(FormEncoding.escaped($0.value))" }.joined(separator: "&")
+        let body = response.map { "\($0.key)=\(PercentEncoding.escaped($0.value))" }.joined(separator: "&")
         var request = HTTPRequest(
             method: .post, target: "/account/providers/callback/\(name)", host: "cloud.example.org", origin: origin,
             body: Array(body.utf8))
@@ -27,7 +28,7 @@ import Testing
         page.text.matches(of: /<input type="hidden" name="(\w+)" value="([^"]*)">/).map {
             let value = String($0.2).replacing("&lt;", with: "<").replacing("&gt;", with: ">")
                 .replacing("&quot;", with: "\"").replacing("&#39;", with: "'").replacing("&amp;", with: "&")
-            return "\($0.1)=\(FormEncoding.escaped(value))"
+            return "\($0.1)=\(PercentEncoding.escaped(value))"
         }.joined(separator: "&")
     }
 

@@ -77,7 +77,7 @@ import Testing
             let browser = Browser(server.production)
             let page = await browser.get(link)
             #expect(page.text.contains("action=\"/account/providers/start/\(name)\""))
-            let purpose = "return=\(FormEncoding.escaped(link))"
+            let purpose = "return=\(PercentEncoding.escaped(link))"
             // The provider's address is another.
             let done = try await server.signIn(browser, by: name, as: ProviderServer.bob, for: purpose)
             #expect(done.status == 303 && done.headers.contains(HTTPHeader("Location", "/account#")), "\(done.text)")

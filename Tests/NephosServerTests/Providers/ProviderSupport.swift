@@ -1,6 +1,7 @@
 import Foundation
 import NephosService
 import NephosTesting
+import NephosWire
 import Synchronization
 import Testing
 
@@ -100,7 +101,7 @@ final class ProviderServer: Sendable {
 
     /// The target to which a provider's answer leads the browser.
     func callback(_ name: String, _ response: LyingProvider.Response) -> String {
-        let query = response.sorted { $0.key < $1.key }.map { "\($0.key)=\(FormEncoding.escaped($0.value))" }
+        let query = response.sorted { $0.key < $1.key }.map { "\($0.key)=\(PercentEncoding.escaped($0.value))" }
         return "/account/providers/callback/\(name)?\(query.joined(separator: "&"))"
     }
 
