@@ -99,7 +99,9 @@ final class AssetFiles: Sendable {
     /// Returns the directory of this process, which the process keeps locked.
     private func ownFolder() throws -> URL {
         try state.withLock { state in
-            if let folder = state.ownFolder { return folder }
+            // People and systems clear caches.
+            if let folder = state.ownFolder, access(folder.path, F_OK) == 0 { return folder }
+            if state.lock >= 0 { close(state.lock) }
             let copies = root.appendingPathComponent("copies")
             try Self.makeDirectory(copies)
             Self.removeAbandoned(in: copies)
@@ -232,7 +234,7 @@ enum FileCopy {
     static func contentName(ofFileAt path: String) throws -> String {
         let hash = StreamingHash(.content)
         try visitPieces(ofFileAt: path) { hash.update($0) }
-        return hash.finish().map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        return Hexadecimal.text(hash.finish())
     }
 
     /// Returns a file's checksum as clients of CloudKit Web Services compute it.

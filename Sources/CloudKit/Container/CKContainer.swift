@@ -33,13 +33,9 @@ open class CKContainer: NSObject, @unchecked Sendable {
     }
 
     /// Creates a container with an identifier, which is `iCloud.` and a name in reverse-DNS order.
-    public init(identifier containerIdentifier: String) {
+    public convenience init(identifier containerIdentifier: String) {
         raise(unless: !containerIdentifier.isEmpty, "The identifier of a CKContainer must not be empty.")
-        session = ServiceDirectory.current.session(for: containerIdentifier)
-        configured = Configured()
-        databases = CKDatabase.Scope.all.map { [session, configured] in CKDatabase($0, session, configured) }
-        super.init()
-        for database in databases { database.adopt(self) }
+        self.init(ServiceDirectory.current.session(for: containerIdentifier))
     }
 
     /// Creates a container that uses `service`.

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import NephosCrypto
 import NephosStorage
 import NephosWire
 
@@ -63,13 +64,9 @@ struct NotificationText {
     var collapseID: String? {
         guard let key = info?.collapseIDKey, !key.isEmpty else { return nil }
         let text = value(key).map { Self.text($0) } ?? key
-        var end = text.startIndex
-        while end < text.endIndex {
-            let next = text.index(after: end)
-            if text.utf8.distance(from: text.startIndex, to: next) > Limits.collapseIDLength { break }
-            end = next
-        }
-        return end == text.startIndex ? nil : String(text[..<end])
+        if text.isEmpty { return nil }
+        // The hash of a longer one: distinct identifiers stay distinct.
+        return text.utf8.count <= Limits.collapseIDLength ? text : SecretToken.hash(of: text)
     }
 
     /// The arguments of a localized text; nil if it has none. The argument of a field that is missing or has no text is

@@ -64,6 +64,27 @@ import Testing
         #expect(mode(copy.url.deletingLastPathComponent()) == 0o700)
     }
 
+    @Test func `a cache that is cleared while the program runs is made again`() throws {
+        for _ in 0..<2 {
+            let file = try cache.makeTemporary("account")
+            try Data("content".utf8).write(to: file)
+            try cache.add(file, as: "name", of: "account")
+            let copy = try #require(try cache.copy("name", of: "account"))
+            #expect(try Data(contentsOf: copy.url) == Data("content".utf8))
+            try FileManager.default.removeItem(at: root)
+            #expect(try Data(contentsOf: try #require(try newCopy()).url) == Data("new".utf8))
+            try FileManager.default.removeItem(at: root.appendingPathComponent("copies"))
+        }
+    }
+
+    /// A copy of a content that is put into the cache now.
+    private func newCopy() throws -> AssetFileKeeper? {
+        let file = try cache.makeTemporary("account")
+        try Data("new".utf8).write(to: file)
+        try cache.add(file, as: "new", of: "account")
+        return try cache.copy("new", of: "account")
+    }
+
     @Test func `a running process's files stay, and an ended one's are deleted after a day`() throws {
         func folder(_ name: String) throws -> URL {
             let folder = root.appendingPathComponent("copies/\(name)")

@@ -64,8 +64,7 @@ import Testing
         #expect(try await container.accountStatus() == .restricted)
         #expect(try await container.userRecordID().recordName == "reader")
         await #expect(throws: CKError(.alreadyShared)) { try await container.accept(InvitationMetadata()) }
-        let named = ShelfContainer(database: container.database, identifier: "iCloud.org.example.shelf")
-        #expect(named.containerIdentifier == "iCloud.org.example.shelf")
+        #expect(EmptyContainer().privateCloudDatabase.databaseScope == .private)
         #expect(CKContainer.make("iCloud.org.example.made").containerIdentifier == "iCloud.org.example.made")
     }
 

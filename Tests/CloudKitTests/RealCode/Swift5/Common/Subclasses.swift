@@ -56,7 +56,12 @@ final class ShelfDatabase: CKDatabase, @unchecked Sendable {
     }
 }
 
-/// A container over such a database, with initialisers of its own.
+/// A container whose initialiser calls none of its superclass: Apple's has one designated initialiser.
+final class EmptyContainer: CKContainer, @unchecked Sendable {
+    init(_: Bool = false) {}
+}
+
+/// A container over such a database, with an initialiser of its own.
 final class ShelfContainer: CKContainer, @unchecked Sendable {
     let database: ShelfDatabase
     var status = CKAccountStatus.available
@@ -64,11 +69,6 @@ final class ShelfContainer: CKContainer, @unchecked Sendable {
     init(database: ShelfDatabase = ShelfDatabase()) {
         self.database = database
         super.init()
-    }
-
-    init(database: ShelfDatabase, identifier: String) {
-        self.database = database
-        super.init(identifier: identifier)
     }
 
     override var privateCloudDatabase: CKDatabase { database }
