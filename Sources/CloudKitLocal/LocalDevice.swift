@@ -1,5 +1,6 @@
 package import CloudKit
 import Foundation
+import NephosService
 import Synchronization
 
 /// The door of a simulated device, through which each request of its app passes.
@@ -24,12 +25,8 @@ package final class LocalDevice: Sendable {
     package let door: (any DeviceDoor)?
     private let ending = Atomic(false)
 
-    private struct Frozen {
-        var requests: [UUID: CheckedContinuation<Void, Never>] = [:]
-        var isReleased = false
-    }
-
-    private let frozen = Mutex(Frozen())
+    /// What the requests of the ended app wait for.
+    private let thaw = Latch()
 
     package init(clientID: String, keyStore: any DeviceKeyStore, door: (any DeviceDoor)? = nil) {
         self.clientID = clientID
@@ -45,34 +42,10 @@ package final class LocalDevice: Sendable {
 
     /// Returns once the device is released or the caller's task is cancelled. An app that has ended learns nothing: with an
     /// error it would do what it can no longer do, such as keep a lost change on its disk.
-    func freeze() async {
-        let id = UUID()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { request in
-                let isReleased = frozen.withLock { frozen in
-                    if !frozen.isReleased { frozen.requests[id] = request }
-                    return frozen.isReleased
-                }
-                if isReleased { request.resume() }
-                // A cancellation before the request was there found none.
-                if Task.isCancelled { thaw(id) }
-            }
-        } onCancel: {
-            thaw(id)
-        }
-    }
-
-    private func thaw(_ id: UUID) { frozen.withLock { $0.requests.removeValue(forKey: id) }?.resume() }
+    func freeze() async { await thaw.wait() }
 
     /// Lets the frozen requests of the ended app go, after the test.
-    package func release() {
-        let requests = frozen.withLock { frozen in
-            frozen.isReleased = true
-            defer { frozen.requests = [:] }
-            return frozen.requests.values
-        }
-        for request in requests { request.resume() }
-    }
+    package func release() { thaw.open() }
 }
 
 /// What another library attaches to a cloud.

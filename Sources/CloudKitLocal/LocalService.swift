@@ -185,9 +185,10 @@ final class LocalService: CloudService {
         _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
         try await freezeIfEnded()
-        let context = RequestContext(
+        var context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
+        context.isOfSyncEngine = call.isOfSyncEngine
         let answer: Answer
         do throws(ServiceError) {
             let service = cloud.service
@@ -201,7 +202,7 @@ final class LocalService: CloudService {
             }
         } catch {
             try await freezeIfEnded()
-            throw .refused(error.dictionary(requestID: context.requestID))
+            throw ServiceFailure(error, requestID: context.requestID)
         }
         try await freezeIfEnded()
         return answer
@@ -216,6 +217,17 @@ final class LocalService: CloudService {
 }
 
 extension ServiceFailure {
+    /// Creates the failure of a request: what a fault says of the network is none of the service's answers.
+    fileprivate init(_ error: ServiceError, requestID: String) {
+        switch error.fault {
+        case .networkUnavailable: self = .transport(.networkUnavailable, error.reason, retryAfter: error.retryAfter)
+        case .networkFailure: self = .transport(.networkFailure, error.reason, retryAfter: error.retryAfter)
+        case .serverResponseLost: self = .transport(.serverResponseLost, error.reason, retryAfter: error.retryAfter)
+        case .operationCancelled: self = .cancelled
+        default: self = .refused(error.dictionary(requestID: requestID))
+        }
+    }
+
     /// The error's name in a trace.
     fileprivate var name: String {
         switch self {

@@ -12,8 +12,8 @@ final class CloudState: Sendable {
     /// The cloud in whose tasks alone its default containers are used.
     let scope = ServiceScope()
     let devices = Mutex<[String: CloudDevice]>([:])
-    /// The faults that have to happen before the test ends.
-    let expected = Mutex<[Fault]>([])
+    /// The faults and holds that have to happen before the test ends.
+    let expected = Mutex<[any CloudExpectation]>([])
 
     init(clock: CloudClock?, seed: UInt64, faults: FaultPlan) {
         self.clock = clock

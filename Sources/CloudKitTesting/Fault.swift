@@ -4,15 +4,16 @@ import Synchronization
 
 /// Something that goes wrong at the service's door, because a test asked for it (`LocalCloud.fail`).
 public final class Fault: Sendable, CustomStringConvertible {
-    /// What a client does, as faults address it.
+    /// What a client does, as faults, holds and counts address it.
     public enum Operation: String, Hashable, Sendable, CaseIterable {
-        /// Any of the others but `account`.
+        /// Any of the others but `keys` and `account`, which the library also sends in the course of others.
         case any
         /// Saving, deleting and fetching records, and finding them by a query.
         case save, delete, fetch, query
         /// Fetching the changes of a database or zone.
         case changes
-        /// Fetching, saving and deleting zones.
+        /// Fetching, saving and deleting zones, as far as the app asks for it: what a `CKSyncEngine` looks up for itself
+        /// is `any` alone.
         case zones
         /// Fetching, saving and deleting subscriptions.
         case subscriptions
@@ -22,6 +23,9 @@ public final class Fault: Sendable, CustomStringConvertible {
         case sharing
         /// Registering for notifications, and waiting for one.
         case notification
+        /// The keys of encrypted values: a device's enrolment, and the keys of zones, shares and records, which name their
+        /// zone.
+        case keys
         /// Fetching the account's user record ID: `accountStatus()`, `userRecordID()`, and the library's own lookups.
         case account
     }
@@ -80,8 +84,15 @@ public final class Fault: Sendable, CustomStringConvertible {
 
     /// The fault in words, as `nephos faults` takes it.
     public var description: String { rule.description }
+}
 
+/// What a test asked for, and what has to be so at its end.
+protocol CloudExpectation: Sendable {
     /// What is wrong with it at the end of a test.
+    func problem(seed: UInt64) -> CloudProblem?
+}
+
+extension Fault: CloudExpectation {
     func problem(seed: UInt64) -> CloudProblem? {
         guard let entry, entry.happened == 0 else { return nil }
         // A probability may spare every request that matches.
@@ -125,14 +136,9 @@ extension LocalCloud {
         with code: CKError.Code, retryAfter: Double? = nil, fileID: String = #fileID, filePath: String = #filePath,
         line: Int = #line, column: Int = #column
     ) -> Fault {
-        var rule = FaultRule(
-            FaultOperation(rawValue: operation.rawValue) ?? .any, FaultCode(rawValue: code.rawValue) ?? .internalError)
-        rule.recordType = type
-        rule.recordName = record
-        rule.zoneName = zone
-        rule.database = database.map(DatabaseScope.init)
-        rule.account = account
-        rule.device = device
+        var rule = FaultRule(.any, FaultCode(rawValue: code.rawValue) ?? .internalError)
+        rule.address = RequestAddress(
+            operation, type: type, record: record, zone: zone, database: database, account: account, device: device)
         rule.occurrence = occurrence.rule
         rule.stage = stage.rule
         rule.isOfItems = level.map { $0 == .item }
@@ -146,7 +152,7 @@ extension LocalCloud {
 }
 
 extension Fault.Occurrence {
-    fileprivate var rule: FaultRule.Occurrence {
+    var rule: FaultRule.Occurrence {
         switch self {
         case .next: .nth(1)
         case .nth(let number): .nth(number)
@@ -158,7 +164,7 @@ extension Fault.Occurrence {
 }
 
 extension Fault.Stage {
-    fileprivate var rule: FaultRule.Stage {
+    var rule: FaultRule.Stage {
         switch self {
         case .beforeArrival: .before
         case .afterCommit: .after
@@ -168,7 +174,7 @@ extension Fault.Stage {
 }
 
 extension DatabaseScope {
-    fileprivate init(_ scope: CKDatabase.Scope) {
+    init(_ scope: CKDatabase.Scope) {
         self =
             switch scope {
             case .public: .public

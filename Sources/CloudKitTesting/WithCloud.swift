@@ -102,6 +102,7 @@ extension LocalCloud {
     /// Ends the test's cloud: its containers refuse everything from now on.
     func end() async {
         let state = state
+        for case let hold as Hold in state.expected.withLock({ $0 }) { hold.release() }
         state.scope.end()
         let devices = state.devices.withLock { devices in
             defer { devices = [:] }

@@ -51,6 +51,6 @@ import Testing
 
     @Test func `a service that ends before it answers has what it committed`() async throws {
         let trace = try await simulation().replay(steps + [.restartDuring("phone"), .restart, .sync("pad"), .check])
-        #expect(trace.contains { $0.contains("records/modify") && $0.hasSuffix(": tryAgainLater") }, "\(trace)")
+        #expect(trace.contains { $0.contains("records/modify") && $0.hasSuffix(": networkFailure") }, "\(trace)")
     }
 }

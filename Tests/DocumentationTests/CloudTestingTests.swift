@@ -73,6 +73,23 @@ import Testing
         #expect(try await database.records(matching: query).matchResults.count == 1)
     }
 
+    @Test(.cloud) func `a note that is edited on two devices is in conflict`() async throws {
+        let cloud = try LocalCloud.current
+        let phone = cloud.device("phone").container.privateCloudDatabase
+        let tablet = cloud.device("tablet").container.privateCloudDatabase
+        let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "shopping"))
+
+        let held = cloud.hold(.save, record: "shopping", device: "phone")
+        let saves = cloud.requests(.save)
+        let saving = Task { try await phone.save(note) }
+        try await held.arrived()  // the request is on its way, and the service has not seen it
+        try await tablet.save(CKRecord(recordType: "Note", recordID: note.recordID))
+        held.release()
+        let conflict = await #expect(throws: CKError.self) { try await saving.value }
+        #expect(conflict?.code == .serverRecordChanged)
+        #expect(saves.count == 2)
+    }
+
     @Test(.cloud) func `the service's times follow the clock`() async throws {
         let clock = try LocalCloud.current.clock
         let database = CKContainer.default().privateCloudDatabase

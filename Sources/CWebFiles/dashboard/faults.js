@@ -7,7 +7,7 @@ const interval = 2000;
 
 /** The words of a fault, in their order. */
 const words = [
-  ["operation", "any, save, delete, fetch, query, changes, zones, subscriptions, assets, sharing, notification or account"],
+  ["operation", "any, save, delete, fetch, query, changes, zones, subscriptions, assets, sharing, notification, keys or account"],
   ["whose, optionally", "type=NAME record=NAME zone=NAME database=private|public|shared account=NAME device=ID"],
   ["which, else the next", "nth=N first=N every probability=P"],
   ["how, optionally", "when=before|after|amid level=item|request retry=SECONDS"],

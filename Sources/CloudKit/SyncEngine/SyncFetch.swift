@@ -121,7 +121,10 @@ struct SyncFetch: Sendable {
         for start in stride(from: 0, to: zoneIDs.count, by: Self.itemsPerRequest) {
             let page = Array(zoneIDs[start..<min(start + Self.itemsPerRequest, zoneIDs.count)])
             do {
-                for (zoneID, result) in try await database.recordZones(for: page) {
+                let zones = try await ServiceCall.$isOfSyncEngine.withValue(true) {
+                    try await database.recordZones(for: page)
+                }
+                for (zoneID, result) in zones {
                     guard case .failure(let error) = result else { continue }
                     reasons[zoneID] = CKError(any: error).reasonOfDeletion
                 }

@@ -213,8 +213,10 @@ extension SyncSend {
                 .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
         }
         if unknown.isEmpty { return }
-        let zones = try await database.configuredWith(group: context.options.operationGroup) {
-            try await $0.recordZones(for: unknown)
+        let zones = try await ServiceCall.$isOfSyncEngine.withValue(true) {
+            try await database.configuredWith(group: context.options.operationGroup) {
+                try await $0.recordZones(for: unknown)
+            }
         }
         core.state.update { content in
             // If a zone is missing, the batch fails.

@@ -99,6 +99,10 @@ package struct ServiceCall: Sendable {
     package var requestTimeout: TimeInterval
     /// The maximum time in seconds for the whole request; nil for no limit.
     package var resourceTimeout: TimeInterval?
+    /// Whether a sync engine sends it for its own state, and not for what the app asked.
+    package let isOfSyncEngine = Self.isOfSyncEngine
+
+    @TaskLocal static var isOfSyncEngine = false
 
     /// The time-outs of the operation that the task works for. What the operation needs besides its own requests, such as
     /// keys, has them too.

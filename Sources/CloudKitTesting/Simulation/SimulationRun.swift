@@ -140,7 +140,7 @@ actor SimulationRun {
         var id: Int?
         // A request without a token has none that expires.
         if var fault, fault.code != .changeTokenExpired || !request.hasSuffix(RequestText.withoutToken) {
-            fault.device = name
+            fault.address.device = name
             fault.stage = stage
             id = faults.add(fault)
         }

@@ -7,7 +7,7 @@ extension NephosService {
     ) async throws(ServiceError) -> FaultsResponse {
         try context.checkContainer()
         var rule = try FaultRule(text: request.fault)
-        rule.container = context.container
+        rule.address.container = context.container
         makeFaults().add(rule)
         return faults(of: context)
     }
@@ -30,7 +30,7 @@ extension NephosService {
     }
 
     private func entries(of context: RequestContext) -> [FaultPlan.Entry] {
-        faults?.entries.filter { $0.rule.container == context.container } ?? []
+        faults?.entries.filter { $0.rule.address.container == context.container } ?? []
     }
 
     private func faults(of context: RequestContext) -> FaultsResponse {

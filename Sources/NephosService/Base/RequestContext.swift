@@ -41,6 +41,8 @@ package struct RequestContext: Hashable, Sendable {
     package var takesEncodedRecords = false
     /// Whether a library of ours sends the request, and not another client of CloudKit Web Services.
     package var isOfLibrary = true
+    /// Whether a sync engine in this process looks zones up for its own state, and no app asked for them.
+    package var isOfSyncEngine = false
     /// Whether responses with records hold the current `syncToken` of the records' zone's change feed.
     package var wantsSyncToken = false
     /// The prefix of addresses in responses, without a trailing slash, for example `https://cloud.example.org`. Empty

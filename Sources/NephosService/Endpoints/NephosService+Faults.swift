@@ -20,14 +20,57 @@ extension NephosService {
         _ operation: FaultOperation, _ context: RequestContext, _ body: () async throws(ServiceError) -> Value
     ) async throws(ServiceError) -> Value {
         guard let plan = faults else { return try await body() }
-        if plan.isOffline(context) { throw .offline }
-        let fault = plan.decide([FaultItem(operation)], context).any
-        if let fault, fault.stage == .before { throw fault.error() }
-        let value = try await body()
-        if let fault { throw fault.error() }
+        let items = [FaultItem(operation)]
+        let holds = try await plan.admit(items, context)
+        let value = try await (holds.after + holds.amid).afterwards { () throws(ServiceError) in
+            let fault = plan.decide(items, context).any
+            if let fault, fault.stage == .before { throw fault.error() }
+            let value = try await body()
+            if let fault { throw fault.error() }
+            return value
+        }
         // What arrives while a device is offline does not reach it.
         if plan.isOffline(context) { throw .offline }
         return value
+    }
+}
+
+extension FaultPlan {
+    /// Counts a request that a client sends, and holds it before it arrives.
+    /// - Parameter follower: how the request asks for the rest of an answer.
+    /// - Returns: what holds its answer.
+    fileprivate func admit(
+        _ items: [FaultItem], _ context: RequestContext, following follower: CutAnswer.Follower? = nil
+    ) async throws(ServiceError) -> RequestHolds {
+        note(items, context)
+        if isOffline(context) { throw .offline }
+        let holds = holds(of: items, context, following: follower)
+        try await holds.before.hold()
+        // The device may have lost its network meanwhile.
+        if !holds.before.isEmpty, isOffline(context) { throw .offline }
+        return holds
+    }
+}
+
+extension [RequestHold] {
+    /// Returns once all of them have let the request go on.
+    fileprivate func hold() async throws(ServiceError) {
+        for one in self { try await one.hold() }
+    }
+
+    /// Returns the answer to a request, or its error, once all of them have let it go on.
+    fileprivate func afterwards<Answer>(
+        _ body: () async throws(ServiceError) -> Answer
+    ) async throws(ServiceError) -> Answer {
+        let answer: Answer
+        do throws(ServiceError) {
+            answer = try await body()
+        } catch {
+            try await hold()
+            throw error
+        }
+        try await hold()
+        return answer
     }
 }
 
@@ -57,9 +100,23 @@ private struct FaultyAnswer {
     func run<Request: Sendable, Response: Sendable>(
         _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        if plan.isOffline(context) { throw .offline }
         plan.count(1)
         defer { plan.count(-1) }
+        let items = FaultItems.of(request, path)
+        let holds = try await plan.admit(items, context, following: follower(FaultPages.markers(of: request)))
+        let response = try await holds.after.afterwards { () throws(ServiceError) in
+            try await bounded(request, items, holds.amid, call)
+        }
+        // What arrives while a device is offline does not reach it.
+        if plan.isOffline(context) { throw .offline }
+        plan.note(ChangeTokens.of(response), of: context.clientID, now: service.environment.now())
+        return response
+    }
+
+    private func bounded<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ items: [FaultItem], _ holds: [RequestHold],
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
         var request = request
         if let bounds = plan.bounds {
             try bounds.check(request)
@@ -69,18 +126,24 @@ private struct FaultyAnswer {
         if let token = (request as? DatabaseChangesRequest)?.syncToken, plan.hasExpired(token, of: context.clientID) {
             throw .changeTokenExpired
         }
-        let response = try await unbounded(request, call)
-        // What arrives while a device is offline does not reach it.
-        if plan.isOffline(context) { throw .offline }
-        plan.note(ChangeTokens.of(response), of: context.clientID, now: service.environment.now())
-        return response
+        return try await unbounded(request, items, holds, call)
     }
 
     private func unbounded<Request: Sendable, Response: Sendable>(
-        _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+        _ request: Request, _ items: [FaultItem], _ holds: [RequestHold],
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        let items = FaultItems.of(request, path)
         let decision = plan.decide(items, context, following: follower(FaultPages.markers(of: request)), own: fault)
+        if !holds.isEmpty, decision.isEmpty, !plan.isUnfriendly { return try await part(request, holds, call) }
+        return try await holds.afterwards { () throws(ServiceError) in
+            try await decided(request, items, decision, call)
+        }
+    }
+
+    private func decided<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ items: [FaultItem], _ decision: FaultDecision,
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
         if let fault = decision.request, fault.stage == .before { throw fault.error(among: items) }
         if let fault = decision.request, fault.stage == .amid {
             return try await cut(request, items, fault, decision.entry, call)
@@ -173,23 +236,47 @@ private struct FaultyAnswer {
         _ request: Request, _ items: [FaultItem], _ fault: FaultRule, _ entry: Int?,
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        var plain = context
-        plain.takesEncodedRecords = false
-        guard let first = FaultPages.limited(request, { $0 }) else {
-            _ = try await call(request, context)
-            throw fault.error(among: items)
-        }
-        let whole = try await call(first, plain)
-        guard let count = FaultPages.count(whole), count > 1, let half = FaultPages.limited(request, { _ in count / 2 })
-        else {
-            throw fault.error(among: items)
-        }
-        let part = try await call(half, plain)
-        guard let follower = follower(FaultPages.next(after: part)) else { throw fault.error(among: items) }
+        let (part, follower) = try await half(request, call)
+        guard let follower else { throw fault.error(among: items) }
         var next = fault
         next.stage = .before
         plan.cut(CutAnswer(follower: follower, rule: next, entry: entry))
         return part
+    }
+
+    /// Answers with the first half of a page, and has the request for the next page held. An answer that has no parts, one
+    /// part, or an error is held whole.
+    private func part<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ holds: [RequestHold],
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> Response {
+        let answer: (part: Response, follower: CutAnswer.Follower?)
+        do throws(ServiceError) {
+            answer = try await half(request, call)
+        } catch {
+            try await holds.hold()
+            throw error
+        }
+        if let follower = answer.follower { plan.hold(holds, from: follower) } else { try await holds.hold() }
+        return answer.part
+    }
+
+    /// Returns the first half of a page, and who asks for the rest; the whole answer and nil for one that has no parts, or one
+    /// part.
+    private func half<Request: Sendable, Response: Sendable>(
+        _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+    ) async throws(ServiceError) -> (Response, CutAnswer.Follower?) {
+        guard let first = FaultPages.limited(request, { $0 }) else { return (try await call(request, context), nil) }
+        var plain = context
+        plain.takesEncodedRecords = false
+        let whole = try await call(first, plain)
+        guard let count = FaultPages.count(whole), count > 1, let half = FaultPages.limited(request, { _ in count / 2 })
+        else {
+            return (whole, nil)
+        }
+        let part = try await call(half, plain)
+        guard let follower = follower(FaultPages.next(after: part)) else { return (whole, nil) }
+        return (part, follower)
     }
 
     private func follower(_ markers: [String?]) -> CutAnswer.Follower? {

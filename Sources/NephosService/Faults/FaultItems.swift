@@ -16,14 +16,17 @@ enum FaultItems {
             [FaultItem(.changes, zoneID: changes.zone.zoneID)]
         case is DatabaseChangesRequest: [FaultItem(.changes)]
         case is AssetUploadRequest, is RereferenceRequest: [FaultItem(.assets)]
+        case let lookup as LookupKeysRequest: [FaultItem(.keys, zoneID: lookup.zoneID ?? .defaultZone)]
+        case let group as PutGroupKeyRequest: [FaultItem(.keys, zoneID: group.zoneID ?? .defaultZone)]
         default: operations[path].map { [FaultItem($0)] } ?? []
         }
     }
 
-    /// The operations of the other endpoints. Those about keys have none: the library sends them in the course of others.
+    /// The operations of the other endpoints.
     private static let operations: [String: FaultOperation] = [
         "zones/list": .zones, "subscriptions/list": .subscriptions, "tokens/create": .notification,
         "tokens/register": .notification, "users/current": .account,
+        "keys/account": .keys, "keys/enroll": .keys, "keys/reset": .keys,
     ]
 }
 

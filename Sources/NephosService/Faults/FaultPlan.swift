@@ -29,11 +29,16 @@ package final class FaultPlan: Sendable {
         var tokens: [ClientToken: Int64] = [:]
         /// The requests that the service has not answered yet.
         var running = 0
+        /// What holds requests, in the order in which it was asked for.
+        var holds: [RequestHold] = []
+        /// The answers of which a client has a part, and whose rest is held.
+        var heldRests: [(follower: CutAnswer.Follower, holds: [RequestHold])] = []
+        var counters: [RequestCounter] = []
         /// The maximum number of change tokens that the plan stores.
         let tokenLimit: Int
     }
 
-    private let state: Mutex<State>
+    let state: Mutex<State>
 
     /// - Parameters:
     ///   - seed: decides what happens with a probability.
@@ -64,7 +69,7 @@ package final class FaultPlan: Sendable {
     /// Removes the faults of a container.
     func removeAll(ofContainer container: String) {
         state.withLock { state in
-            state.entries.removeAll { $0.rule.container == container }
+            state.entries.removeAll { $0.rule.address.container == container }
             state.cut.removeAll { $0.follower.container == container }
         }
     }
@@ -176,6 +181,8 @@ struct FaultDecision: Sendable {
     var entry: Int?
     /// What items of it fail with, by their places.
     var items: [Int: FaultRule] = [:]
+
+    var isEmpty: Bool { request == nil && items.isEmpty }
 }
 
 extension FaultPlan.State {
@@ -203,7 +210,9 @@ extension FaultPlan.State {
         if let own { entries.insert(FaultPlan.Entry(id: Self.ownID, rule: own), at: 0) }
         defer { entries.removeAll { $0.id == Self.ownID } }
         // A rule that another one hides is not counted: it waits for the next request.
-        let matching = entries.indices.filter { entries[$0].rule.problem == nil && entries[$0].rule.matches(context) }
+        let matching = entries.indices.filter {
+            entries[$0].rule.problem == nil && entries[$0].rule.address.matches(context)
+        }
         for index in matching where !entries[index].rule.concernsItems && decision.request == nil {
             let rule = entries[index].rule
             if items.contains(where: rule.matches), happens(index) {
@@ -225,30 +234,8 @@ extension FaultPlan.State {
     /// Counts a match of an entry. Returns whether it fails.
     private mutating func happens(_ index: Int) -> Bool {
         entries[index].matches += 1
-        let number = entries[index].matches
-        let fails =
-            switch entries[index].rule.occurrence {
-            case .nth(let wanted): number == wanted
-            case .first(let count): number <= count
-            case .every: true
-            case .probability(let share): Double.random(in: 0..<1, using: &generator) < share
-            }
+        let fails = entries[index].rule.occurrence.means(entries[index].matches, &generator)
         if fails { entries[index].happened += 1 }
         return fails
-    }
-}
-
-/// A random generator that repeats its numbers for a seed.
-package struct SplitMix: RandomNumberGenerator, Sendable {
-    private var state: UInt64
-
-    package init(state: UInt64) { self.state = state }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

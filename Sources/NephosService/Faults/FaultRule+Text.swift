@@ -4,44 +4,31 @@ import NephosWire
 ///
 ///     save zone=Notes device=phone first=2 when=after networkFailure
 extension FaultRule: CustomStringConvertible {
-    /// The text from which `init(text:)` makes the same rule, if no value has a space.
+    /// The text from which `init(text:)` makes the same rule.
     package var description: String {
-        var words = [operation.rawValue]
-        for (key, value) in [
-            ("type", recordType), ("record", recordName), ("zone", zoneName), ("database", database?.rawValue),
-            ("account", account), ("device", device),
-        ] {
-            if let value { words.append("\(key)=\(value)") }
-        }
-        switch occurrence {
-        case .nth(1): break
-        case .nth(let number): words.append("nth=\(number)")
-        case .first(let count): words.append("first=\(count)")
-        case .every: words.append("every")
-        case .probability(let share): words.append("probability=\(share)")
-        }
-        if stage != .before { words.append("when=\(stage.rawValue)") }
+        var words = address.words + occurrence.words + stage.words
         if let isOfItems { words.append("level=" + (isOfItems ? "item" : "request")) }
         words.append(code.name)
         if let retryAfter { words.append("retry=\(retryAfter)") }
         return words.joined(separator: " ")
     }
 
-    /// Reads a rule. A value with a space cannot be written.
+    /// Reads a rule.
     /// - Throws: `ServiceError`, which names the word and what may stand in its place.
     package init(text: String) throws(ServiceError) {
         var rule = FaultRule(.any, .internalError)
         var (operations, codes) = (0, 0)
-        var keys: Set<Substring> = []
-        for word in text.split(whereSeparator: \.isWhitespace) {
-            if let operation = FaultOperation(rawValue: String(word)) {
-                rule.operation = operation
+        var keys: Set<String> = []
+        for word in try FaultWords.split(text) {
+            let scalars = word.text
+            if let operation = FaultOperation(rawValue: String(scalars)) {
+                rule.address.operation = operation
                 operations += 1
-            } else if let code = FaultCode(name: word) {
+            } else if let code = FaultCode(name: String(scalars)) {
                 rule.code = code
                 codes += 1
             } else {
-                let key = word.prefix { $0 != "=" }
+                let key = String(scalars.prefix { $0 != "=" })
                 guard keys.insert(key).inserted else { throw .invalid("a fault has one \(key)") }
                 try rule.take(word)
             }
@@ -76,30 +63,32 @@ extension FaultRule: CustomStringConvertible {
     }
 
     /// The words that say which of the matching requests fail.
-    private static let occurrences: Set<Substring> = ["nth", "first", "every", "probability"]
+    private static let occurrences: Set<String> = ["nth", "first", "every", "probability"]
 
-    private mutating func take(_ word: Substring) throws(ServiceError) {
-        if word == "every" {
+    private mutating func take(_ word: FaultWords.Word) throws(ServiceError) {
+        if String(word.text) == "every" {
             occurrence = .every
             return
         }
-        let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2, !parts[1].isEmpty, try set(String(parts[0]), String(parts[1])) else {
+        // By scalars: a mark that combines with a character before it is a value's own.
+        let parts = word.text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+        guard parts.count == 2, word.isQuoted || !parts[1].isEmpty, try set(parts[0], parts[1]) else {
             throw .invalid(
-                "'\(Identifier.excerpt(String(word)))' is no part of a fault: an operation, an error code, every, or one of "
-                    + "type= record= zone= database= account= device= nth= first= probability= when= level= retry=")
+                "'\(Identifier.excerpt(String(word.text)))' is no part of a fault: an operation, an error code, every, or one "
+                    + "of type= record= zone= database= account= device= nth= first= probability= when= level= retry=")
         }
     }
 
     /// - Returns: false for an unknown key.
     private mutating func set(_ key: String, _ value: String) throws(ServiceError) -> Bool {
         switch key {
-        case "type": recordType = value
-        case "record": recordName = value
-        case "zone": zoneName = value
-        case "database": database = try Self.read(key, "public, private or shared", DatabaseScope(rawValue: value))
-        case "account": account = value
-        case "device": device = value
+        case "type": address.recordType = value
+        case "record": address.recordName = value
+        case "zone": address.zoneName = value
+        case "database":
+            address.database = try Self.read(key, "public, private or shared", DatabaseScope(rawValue: value))
+        case "account": address.account = value
+        case "device": address.device = value
         case "nth": occurrence = .nth(try Self.read(key, "a number from 1", Int(value)))
         case "first": occurrence = .first(try Self.read(key, "a number from 1", Int(value)))
         case "probability": occurrence = .probability(try Self.read(key, "a number from 0 to 1", Double(value)))
@@ -116,4 +105,40 @@ extension FaultRule: CustomStringConvertible {
         guard let value else { throw .invalid("\(key)= of a fault is \(expected)") }
         return value
     }
+}
+
+extension RequestAddress {
+    /// Its words in the text of a fault.
+    var words: [String] {
+        let pairs = [
+            ("type", recordType), ("record", recordName), ("zone", zoneName), ("database", database?.rawValue),
+            ("account", account), ("device", device),
+        ]
+        return [operation.rawValue] + pairs.compactMap { key, value in value.map { FaultWords.pair(key, $0) } }
+    }
+}
+
+extension FaultRule.Occurrence {
+    fileprivate var words: [String] {
+        switch self {
+        case .nth(1): []
+        case .nth(let number): ["nth=\(number)"]
+        case .first(let count): ["first=\(count)"]
+        case .every: ["every"]
+        case .probability(let share): ["probability=\(share)"]
+        }
+    }
+}
+
+extension FaultRule.Stage {
+    fileprivate var words: [String] { self == .before ? [] : ["when=\(rawValue)"] }
+}
+
+extension RequestAddress: CustomStringConvertible {
+    package var description: String { words.joined(separator: " ") }
+}
+
+extension RequestHold: CustomStringConvertible {
+    /// The words that a fault of the same requests has, without its code.
+    package var description: String { (address.words + occurrence.words + stage.words).joined(separator: " ") }
 }

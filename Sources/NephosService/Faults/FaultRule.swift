@@ -1,35 +1,5 @@
 import NephosWire
 
-/// What a client does with a service, as faults address it.
-package enum FaultOperation: String, Hashable, Sendable, CaseIterable {
-    /// Any of the others but `account`, which the library also asks for in the course of others.
-    case any
-    case save, delete, fetch, query, changes, zones, subscriptions, assets, sharing, notification, account
-}
-
-/// A thing that a request concerns: a record to save, a zone whose changes are fetched. The values that the request does
-/// not name are nil.
-package struct FaultItem: Hashable, Sendable {
-    var operation: FaultOperation
-    var recordType: String?
-    var recordName: String?
-    var zoneID: ZoneIDDictionary?
-    /// Whether another device's save can make this one a conflict: a save that replaces whatever there is has none.
-    var canConflict = true
-
-    init(
-        _ operation: FaultOperation, recordType: String? = nil, recordName: String? = nil,
-        zoneID: ZoneIDDictionary? = nil
-    ) {
-        self.operation = operation
-        self.recordType = recordType
-        self.recordName = recordName
-        self.zoneID = zoneID
-    }
-
-    var zoneName: String? { zoneID?.zoneName }
-}
-
 /// What goes wrong, with which requests, and how often.
 package struct FaultRule: Hashable, Sendable {
     /// Which of the matching requests or items fail.
@@ -53,17 +23,9 @@ package struct FaultRule: Hashable, Sendable {
         case amid
     }
 
-    /// The container; nil for any.
-    package var container: String?
-    package var operation: FaultOperation
+    /// Which requests or items it concerns.
+    package var address: RequestAddress
     package var code: FaultCode
-    package var recordType: String?
-    package var recordName: String?
-    package var zoneName: String?
-    package var database: DatabaseScope?
-    package var account: String?
-    /// The client ID of the device.
-    package var device: String?
     package var occurrence = Occurrence.nth(1)
     package var stage = Stage.before
     /// Whether single items fail and not whole requests; nil for what Apple's framework does with the code.
@@ -74,7 +36,7 @@ package struct FaultRule: Hashable, Sendable {
     private static let longestPause = 86_400.0
 
     package init(_ operation: FaultOperation, _ code: FaultCode) {
-        self.operation = operation
+        address = RequestAddress(operation)
         self.code = code
     }
 
@@ -83,11 +45,7 @@ package struct FaultRule: Hashable, Sendable {
 
     /// Why no request can ever match; nil if one can.
     package var problem: String? {
-        switch occurrence {
-        case .nth(let count) where count < 1, .first(let count) where count < 1: return "count from 1"
-        case .probability(let share) where !(share > 0 && share <= 1): return "a probability is above 0 and at most 1"
-        default: break
-        }
+        if let problem = occurrence.problem { return problem }
         if let retryAfter, !(0...Self.longestPause).contains(retryAfter) {
             return "a pause is a number of seconds, a day at most"
         }
@@ -95,43 +53,27 @@ package struct FaultRule: Hashable, Sendable {
         if code == .partialFailure, !concernsItems {
             return "a partial failure is that of its items, and not a request's"
         }
-        if recordType != nil, ![.any, .save, .query].contains(operation) {
-            return "\(operation) names no record type: name the record instead"
-        }
-        if recordName != nil, ![.any, .save, .delete, .fetch].contains(operation) {
-            return "\(operation) names no record"
-        }
-        return nil
+        return address.problem
     }
 
     /// A conflict has the service's record, and comes about in one way: another device saved the record before.
     private var conflictProblem: String? {
-        if ![.any, .save].contains(operation) { return "only a save has a conflict" }
+        if ![.any, .save].contains(address.operation) { return "only a save has a conflict" }
         if isOfItems == false { return "a conflict is a record's, and not a request's" }
         return stage == .before ? nil : "a conflict is found before a commit"
     }
 
     func matches(_ item: FaultItem) -> Bool {
-        guard operation == item.operation || operation == .any && item.operation != .account else { return false }
         if code == .serverRecordChanged, item.operation != .save || !item.canConflict { return false }
-        return Self.matches(recordType, item.recordType) && Self.matches(recordName, item.recordName)
-            && Self.matches(zoneName, item.zoneName)
+        return address.matches(item)
     }
-
-    func matches(_ context: RequestContext) -> Bool {
-        Self.matches(container, context.container) && (database == nil || database == context.scope)
-            && Self.matches(account, context.account)
-            && Self.matches(device, context.clientID)
-    }
-
-    private static func matches(_ wanted: String?, _ actual: String?) -> Bool { wanted == nil || wanted == actual }
 
     /// What the client is told.
     /// - Parameters:
     ///   - item: the item that fails; nil for a request.
     ///   - items: what the request concerns.
     func error(of item: FaultItem? = nil, among items: [FaultItem] = []) -> ServiceError {
-        let zoneName = item?.zoneName ?? self.zoneName ?? items.first(where: matches)?.zoneName
+        let zoneName = item?.zoneName ?? address.zoneName ?? items.first(where: matches)?.zoneName
         // Where the service has such an error, a fault has its words: apps and this library read some of them.
         var error: ServiceError =
             switch (code, zoneName) {
@@ -148,5 +90,26 @@ package struct FaultRule: Hashable, Sendable {
         error.fault = code == .partialFailure && item != nil ? .serverRejectedRequest : code
         error.retryAfter = retryAfter ?? code.retryAfter
         return error
+    }
+}
+
+extension FaultRule.Occurrence {
+    /// Why none can ever be meant; nil if one can.
+    var problem: String? {
+        switch self {
+        case .nth(let count) where count < 1, .first(let count) where count < 1: "count from 1"
+        case .probability(let share) where !(share > 0 && share <= 1): "a probability is above 0 and at most 1"
+        default: nil
+        }
+    }
+
+    /// Whether the match with this number, from 1, is meant.
+    func means(_ number: Int, _ generator: inout SplitMix) -> Bool {
+        switch self {
+        case .nth(let wanted): number == wanted
+        case .first(let count): number <= count
+        case .every: true
+        case .probability(let share): Double.random(in: 0..<1, using: &generator) < share
+        }
     }
 }

@@ -1,3 +1,4 @@
+import NephosService
 import NephosWire
 
 /// The command `nephos faults`, about requests to a development server that go wrong on demand.
@@ -17,8 +18,8 @@ struct FaultsCommand {
                nephos faults clear [OPTIONS] [NUMBER]
 
         OPERATION is any, save, delete, fetch, query, changes, zones, subscriptions,
-        assets, sharing or notification, or account, which any does not include. CODE
-        is a code of CKError: networkFailure, quotaExceeded. WHICH narrows it down:
+        assets, sharing or notification; or keys or account, which any does not include.
+        CODE is a code of CKError: networkFailure, quotaExceeded. WHICH narrows it down:
 
           type=NAME record=NAME zone=NAME database=private|public|shared
           account=NAME device=ID     whose requests; the ID is the client's clientId
@@ -32,6 +33,8 @@ struct FaultsCommand {
         What another device can cause is caused, and CHANGES THE DATA: unknownItem and
         serverRecordChanged delete or save the record, zoneNotFound and userDeletedZone
         remove the zone with its records.
+
+        In one text, as in X-Nephos-Fault, values with spaces are quoted: zone="My notes".
 
         list prints each fault's number, how often it happened, and the fault. Faults
         last until the server ends. 'nephos serve' has none.
@@ -84,7 +87,7 @@ struct FaultsCommand {
             case .list: try cloud.administer("faults/list", FaultsRequest(), as: FaultsResponse.self)
             case .add:
                 try cloud.administer(
-                    "faults/add", AddFaultRequest(fault: words.joined(separator: " ")), as: FaultsResponse.self)
+                    "faults/add", AddFaultRequest(fault: FaultWords.text(ofArguments: words)), as: FaultsResponse.self)
             case .clear: try cloud.administer("faults/clear", FaultsRequest(id: number), as: FaultsResponse.self)
             }
         Console.print(response.faults.map { "\($0.id)  \($0.happened) of \($0.matched)  \($0.fault)\n" }.joined())

@@ -15,6 +15,53 @@ import Testing
         #expect(try FaultRule(text: rule.description) == rule)
     }
 
+    @Test func `any fault's text makes the same fault, whatever its values are`() throws {
+        let parts = [
+            "a", "Notes", " ", "\t", "\n", "\r\n", "\"", "\\", "\\n", "=", "zone=", "\u{301}", "\u{a0}", "\u{2028}",
+            "é", "'",
+            "save", "networkFailure", "",
+        ]
+        var random = SplitMix(state: UInt64.random(in: 0...(.max)))
+        func value() -> String? {
+            if Bool.random(using: &random) { return nil }
+            return (0..<Int.random(in: 0...4, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+                .joined()
+        }
+        for _ in 0..<5000 {
+            var rule = FaultRule(
+                FaultOperation.allCases.randomElement(using: &random) ?? .any,
+                FaultCode.allCases.randomElement(using: &random) ?? .internalError)
+            rule.address.recordType = value()
+            rule.address.recordName = value()
+            rule.address.zoneName = value()
+            rule.address.account = value()
+            rule.address.device = value()
+            rule.address.database = [nil, .public, .private, .shared].randomElement(using: &random) ?? nil
+            rule.occurrence =
+                [.nth(1), .nth(7), .first(2), .every, .probability(.random(in: 0.1...1, using: &random))]
+                .randomElement(using: &random) ?? .every
+            rule.stage = FaultRule.Stage.allCases.randomElement(using: &random) ?? .before
+            rule.isOfItems = [nil, true, false].randomElement(using: &random) ?? nil
+            rule.retryAfter = Bool.random(using: &random) ? nil : .random(in: 0...10, using: &random)
+            if rule.problem != nil { continue }
+            let text = rule.description
+            #expect(!text.contains(where: \.isNewline) || text.contains("\u{2028}"), "\(text)")
+            #expect(try FaultRule(text: text) == rule, "\(text)")
+        }
+    }
+
+    @Test func `a shell's arguments need no quotation marks of their own`() throws {
+        let rule = try FaultRule(text: #"save zone="My \"notes\"" record="" networkFailure"#)
+        #expect(rule.address.zoneName == #"My "notes""# && rule.address.recordName == "")
+        func read(_ arguments: [String]) throws -> FaultRule {
+            try FaultRule(text: FaultWords.text(ofArguments: arguments))
+        }
+        #expect(try read(["save", #"zone=My "notes""#, #"record="""#, "networkFailure"]) == rule)
+        #expect(try read(["save", #"zone="My \"notes\"""#, #"record="""#, "networkFailure"]) == rule)
+        #expect(try read([rule.description]) == rule)
+        #expect(try read(["save zone=A", "networkFailure"]) == FaultRule(text: "save zone=A networkFailure"))
+    }
+
     @Test func `the words stand in any order`() throws {
         #expect(
             try FaultRule(text: "  quotaExceeded   zone=Notes save ")
@@ -30,6 +77,7 @@ import Testing
         ("save database=mine zoneBusy", "public, private or shared"), ("save retry=-1 zoneBusy", "number of seconds"),
         ("save nth=2 first=3 zoneBusy", "a fault has one of first, nth"),
         ("save every probability=0.5 zoneBusy", "a fault has one of every, probability"),
+        (#"save zone="A zoneBusy"#, "a quotation mark too many"), ("save zone=\"A\\", "a quotation mark too many"),
         ("save zone=A zone=B zoneBusy", "a fault has one zone"), ("save nth=1 nth=2 zoneBusy", "a fault has one nth"),
         ("delete serverRecordChanged", "only a save has a conflict"),
         ("fetch serverRecordChanged", "only a save has a conflict"),

@@ -1,0 +1,82 @@
+/// The words of a fault's text. A value that has spaces, quotation marks or backslashes, or is empty, stands in quotation
+/// marks, in which a backslash precedes those two, and `\n` and `\r` are line breaks.
+package enum FaultWords {
+    /// A word of a text, and where in it a quoted value begins.
+    struct Word {
+        var text = String.UnicodeScalarView()
+        var isQuoted = false
+    }
+
+    /// Returns `KEY=VALUE`, with the value quoted where it has to be.
+    static func pair(_ key: String, _ value: String) -> String { "\(key)=" + quotedIfNeeded(value) }
+
+    private static func isPlain(_ value: String) -> Bool {
+        !value.isEmpty
+            && value.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0 != "\"" && $0 != "\\" }
+    }
+
+    private static func quotedIfNeeded(_ value: String) -> String {
+        if isPlain(value) { return value }
+        var quoted = String.UnicodeScalarView("\"".unicodeScalars)
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\n": quoted.append(contentsOf: "\\n".unicodeScalars)
+            case "\r": quoted.append(contentsOf: "\\r".unicodeScalars)
+            case "\"", "\\":
+                quoted.append("\\")
+                quoted.append(scalar)
+            default: quoted.append(scalar)
+            }
+        }
+        quoted.append("\"")
+        return String(quoted)
+    }
+
+    /// Returns the text of a fault whose words a shell has split, and whose values are without quotation marks.
+    package static func text(ofArguments arguments: [String]) -> String {
+        if arguments.count == 1 { return arguments[0] }
+        return arguments.map { argument in
+            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, isPlain(parts[0]), !parts[1].isEmpty, !parts[1].hasPrefix("\"") else {
+                return argument
+            }
+            return pair(parts[0], parts[1])
+        }.joined(separator: " ")
+    }
+
+    /// Splits a text at whitespace outside of quotation marks.
+    /// - Throws: `ServiceError` for a quotation mark that nothing closes.
+    static func split(_ text: String) throws(ServiceError) -> [Word] {
+        var (words, word): ([Word], Word?) = ([], nil)
+        var scalars = text.unicodeScalars.makeIterator()
+        while let scalar = scalars.next() {
+            if scalar.properties.isWhitespace {
+                if let whole = word { words.append(whole) }
+                word = nil
+            } else if scalar == "\"", word?.text.last == "=" {
+                word?.isQuoted = true
+                try readQuoted(&scalars, into: &word)
+            } else {
+                word = word ?? Word()
+                word?.text.append(scalar)
+            }
+        }
+        if let word { words.append(word) }
+        return words
+    }
+
+    private static func readQuoted(
+        _ scalars: inout String.UnicodeScalarView.Iterator, into word: inout Word?
+    ) throws(ServiceError) {
+        while let scalar = scalars.next() {
+            switch scalar {
+            case "\"": return
+            case "\\":
+                guard let escaped = scalars.next() else { break }
+                word?.text.append(escaped == "n" ? "\n" : escaped == "r" ? "\r" : escaped)
+            default: word?.text.append(scalar)
+            }
+        }
+        throw .invalid("a fault's text has a quotation mark too many: \\\" is one in a value")
+    }
+}
