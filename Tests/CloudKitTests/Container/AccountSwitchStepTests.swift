@@ -259,7 +259,6 @@ private final class Switching: Sendable {
         let id = directory.add(account: "mei") { [self] in
             HostileService(cloud.container($0, account: "mei")) { path in
                 if path != "courier" { self.step(path) }
-                return nil
             }
         }
         registration.withLock { $0 = id }
@@ -299,7 +298,6 @@ private final class Switching: Sendable {
         directory.switchAccount(of: id, to: "tom") { [self] in
             HostileService(cloud.container($0, account: "tom")) { path in
                 self.state.withLock { $0.requestsOfTom.append(path) }
-                return nil
             }
         }
     }

@@ -1,4 +1,4 @@
-import CloudKitLocal
+import CloudKitTesting
 import Foundation
 import NephosWire
 import Testing
@@ -42,29 +42,29 @@ import Testing
             _ = try await database.save(note)
         }
         _ = try await cloud.share(list, of: writer)
-        let (service, reader) = cloud.hostile("mei")
+        let reader = cloud.container("mei")
         // The other device has the account's keys, and not those of the note.
         _ = try await text(reader.privateCloudDatabase, "list", in: Cloud.zoneID)
-        let (isCrossed, hasRead) = (Box(false), Box(way != .conflict))
-        service.afterModifyingRecords.value = { _, _ in hasRead.value = true }
-        service.onRequest.value = { path in
-            guard path == "keys/lookup", hasRead.value, !isCrossed.value else { return nil }
-            isCrossed.value = true
-            // A record that enters a share gets a new key with its next value.
-            guard let note = try? await database.record(for: self.id("note")) else { return nil }
-            note.parent = CKRecord.Reference(recordID: list.recordID, action: .none)
-            if isAsset {
-                note["image"] = (try? files.file("Newer")).map { CKAsset(fileURL: $0) }
-            } else {
-                note.encryptedValues["text"] = "Newer"
-            }
-            _ = try? await database.save(note)
-            return nil
+        // A conflict is read once the save has its answer.
+        let saved = way == .conflict ? cloud.cloud.hold(.save, at: .afterCommit) : nil
+        let held = way == .conflict ? nil : cloud.cloud.hold(.keys)
+        let reading = Task { try await read(way, reader.privateCloudDatabase) }
+        try await saved?.arrived()
+        let keys = held ?? cloud.cloud.hold(.keys)
+        saved?.release()
+        try await keys.arrived()
+        // A record that enters a share gets a new key with its next value.
+        let newer = try await database.record(for: id("note"))
+        newer.parent = CKRecord.Reference(recordID: list.recordID, action: .none)
+        if isAsset {
+            newer["image"] = CKAsset(fileURL: try files.file("Newer"))
+        } else {
+            newer.encryptedValues["text"] = "Newer"
         }
-        let error = await expectFailure(.zoneBusy) {
-            try await read(way, reader.privateCloudDatabase)
-        }
-        #expect(error?.retryAfterSeconds != nil && isCrossed.value)
+        _ = try await database.save(newer)
+        keys.release()
+        let error = await expectFailure(.zoneBusy) { try await reading.value }
+        #expect(error?.retryAfterSeconds != nil)
         let note = try await reader.privateCloudDatabase.record(for: id("note"))
         if isAsset {
             #expect(try note.text("image") == "Newer")

@@ -1,4 +1,4 @@
-import CloudKitLocal
+import CloudKitTesting
 import Foundation
 import NephosWire
 import Testing
@@ -123,14 +123,14 @@ import Testing
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         _ = try await cloud.share(try await cloud.makeList(owner), of: owner)
-        let (service, app) = cloud.hostile("mei")
-        let requests = requests(to: service)
-        service.onRequest.value = { path in
-            path.hasPrefix("keys/") && !requests.value.isEmpty
-                ? .transport(.networkUnavailable, "offline", retryAfter: nil) : nil
-        }
-        let results = try await app.privateCloudDatabase.modifyRecords(
+        let app = cloud.container("mei")
+        let refused = cloud.cloud.hold(.save, at: .afterCommit)
+        async let saving = app.privateCloudDatabase.modifyRecords(
             saving: folder(), deleting: [], atomically: isAtomic)
+        try await refused.arrived()
+        cloud.cloud.fail(.keys, .all, with: .networkUnavailable)
+        refused.release()
+        let results = try await saving
         #expect(codes(results) == ["folder": .networkUnavailable, "inside": .networkUnavailable])
     }
 }

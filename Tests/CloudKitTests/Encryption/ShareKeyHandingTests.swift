@@ -1,4 +1,4 @@
-import CloudKitLocal
+import CloudKitTesting
 import Foundation
 import NephosCrypto
 import NephosWire
@@ -351,12 +351,12 @@ import Testing
         let cloud = try Cloud()
         let owner = cloud.container("mei")
         let share = try await cloud.share(try await cloud.makeList(owner), of: owner)
-        let (service, first) = cloud.hostile("ana")
+        let first = cloud.cloud.device("first", account: "ana").container
         let device = await automaticDevice(cloud.container("ana"))
-        service.onRequest.value = { $0 == "keys/group" ? .transport(.networkFailure, "lost") : nil }
+        let fault = cloud.cloud.fail(.keys, device: "first", .all, with: .networkFailure)
         try await first.join(share.url)
         await waitForMissingKeys(device)
-        service.onRequest.value = { _ in nil }
+        fault.cancel()
         try await first.join(share.url)
         await wait(device, for: "milk")
     }
@@ -365,10 +365,13 @@ import Testing
 
     // MARK: Many records
 
-    @Test(.timeLimit(.minutes(2)))
-    func `keys of many records are wrapped although another device rotates the share's key meanwhile`() async throws {
+    /// - Parameter number: before which of the requests for keys the other device does so.
+    @Test(.timeLimit(.minutes(2)), arguments: 1...3)
+    func `keys of many records are wrapped although another device rotates the share's key meanwhile`(
+        number: Int
+    ) async throws {
         let cloud = try Cloud()
-        let (service, first) = cloud.hostile("mei")
+        let first = cloud.cloud.device("first", account: "mei").container
         let (second, bob, carol) = (cloud.container("mei"), cloud.container("bob"), cloud.container("carol"))
         for guest in [bob, carol] { try await makeKeys(guest) }
         let share = try await share(first, cloud, with: ["bob", "carol"])
@@ -380,24 +383,20 @@ import Testing
             try await first.privateCloudDatabase.saveAll(
                 (start == 0 ? [box] : []) + records[start..<min(start + 300, records.count)])
         }
-        let paths = Box<[String]>([])
-        service.onRequest.value = { path in
-            paths.value.append(path)
-            guard path == "keys/group", paths.value.filter({ $0 == "keys/group" }).count == 1 else { return nil }
-            do {
-                let seen = try await second.privateCloudDatabase.record(for: share.recordID) as? CKShare
-                let carol = seen?.participants.first { $0.userIdentity.lookupInfo?.emailAddress == "carol@localhost" }
-                if let seen, let carol {
-                    seen.removeParticipant(carol)
-                    _ = try await second.privateCloudDatabase.save(seen)
-                }
-            } catch { Issue.record(error) }
-            return nil
-        }
         let moved = try await first.privateCloudDatabase.record(for: box.recordID)
         moved.setParent(CKRecord.ID(recordName: "list", zoneID: Cloud.zoneID))
-        _ = try await first.privateCloudDatabase.save(moved)
-        #expect(paths.value.filter { $0 == "keys/group" }.count <= 8, "\(paths.value)")
+        let requests = cloud.cloud.requests(.keys, device: "first")
+        let held = cloud.cloud.hold(.keys, device: "first", .nth(number))
+        let saving = Task { try await first.privateCloudDatabase.save(moved) }
+        try await held.arrived()
+        let seen = try #require(try await second.privateCloudDatabase.record(for: share.recordID) as? CKShare)
+        seen.removeParticipant(
+            try #require(
+                seen.participants.first { $0.userIdentity.lookupInfo?.emailAddress == "carol@localhost" }))
+        _ = try await second.privateCloudDatabase.save(seen)
+        held.release()
+        _ = try await saving.value
+        #expect(requests.count <= 14, "\(requests)")
         #expect(try await keys(second, share).group.count == 2)
         let zone = try await sharedZone(bob)
         for name in ["box", "r0", "r999"] {

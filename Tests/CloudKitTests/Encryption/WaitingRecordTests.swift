@@ -1,4 +1,4 @@
-import CloudKitLocal
+import CloudKitTesting
 import Foundation
 import NephosWire
 import Testing
@@ -302,17 +302,12 @@ import Testing
     @Test func `no token skips a batch whose keys could not be requested`() async throws {
         let cloud = try Cloud()
         let owner = cloud.container("mei")
-        let (service, guest) = cloud.hostile("ana")
+        let guest = cloud.container("ana")
         let zone = try await share(owner, guest, sealed: (0..<100).map { "sealed-\($0)" })
         _ = try await guest.session.keyRing.device()
         await cloud.cloud.settle()
         try await sync(owner)
-        let asked = Box(0)
-        service.onRequest.value = { path in
-            guard path == "keys/lookup" else { return nil }
-            asked.value += 1
-            return asked.value == 1 ? .transport(.networkFailure, "lost") : nil
-        }
+        cloud.cloud.fail(.keys, account: "ana", with: .networkFailure)
         let first = try await fetch(guest, zone, limit: 20)
         #expect(first.zones == [zone: .networkFailure] && first.tokens.isEmpty)
         let second = try await fetch(guest, zone, limit: 20)

@@ -5,13 +5,13 @@ import Synchronization
 @testable import CloudKit
 
 /// A service that passes requests on to another one, and lies where a test wants it to: in what it answers, about keys and in
-/// the files that it sends. For failures of an honest service tests have `LocalCloud.fail`.
+/// the files that it sends. For failures of an honest service tests have `LocalCloud.fail`, and for what happens meanwhile `hold`.
 final class HostileService: CloudService {
     /// The service behind.
     private let target: any CloudService
     private let identifier: String
-    /// Called before every request, with its path; a failure is the answer.
-    let onRequest: Box<@Sendable (String) async -> ServiceFailure?>
+    /// Called before every request, with its path.
+    private let observer: @Sendable (String) -> Void
     /// Called with what the service answered.
     let afterModifyingRecords = Box<@Sendable (ModifyRecordsRequest, RecordsResponse) -> Void>({ _, _ in })
 
@@ -32,14 +32,14 @@ final class HostileService: CloudService {
     ///   - keys: the directory of the device's own keys; nil for those of the service behind.
     init(
         _ container: CKContainer, mayEscrow: Bool = true, keysIn keys: String? = nil,
-        onRequest: @escaping @Sendable (String) async -> ServiceFailure? = { _ in nil }
+        observer: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         let service = container.session.service
         target = service
         identifier = container.session.identifier
         mayEscrowKeys = mayEscrow
         keyStore = keys.map(FileKeyStore.init(directory:)) ?? service.keyStore
-        self.onRequest = Box(onRequest)
+        self.observer = observer
     }
 
     /// A device's container of that name, on this service.
@@ -70,14 +70,10 @@ final class HostileService: CloudService {
         }
     }
 
-    private func admit(_ path: String) async throws(ServiceFailure) {
-        if let failure = await onRequest.value(path) { throw failure }
-    }
-
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
-        try await admit(endpoint.path)
+        observer(endpoint.path)
         var request = request
         if changingRecords.value != nil { request = Self.unpacked(request) }
         var response = try await target.send(endpoint, request, call)
@@ -122,13 +118,13 @@ final class HostileService: CloudService {
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
-        try await admit("upload")
+        observer("upload")
         return try await target.upload(content, to: address, call, progress: progress)
     }
     func download(
         _ address: String, to file: URL, _ call: ServiceCall, progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) {
-        try await admit("download")
+        observer("download")
         try await target.download(address, to: file, call, progress: progress)
         try? changingFiles.value?(file)
     }
@@ -137,7 +133,7 @@ final class HostileService: CloudService {
     func nextNotification(_ token: TokenResponse, received: String?, _ call: ServiceCall) async throws(ServiceFailure)
         -> NotificationPayload?
     {
-        try await admit("courier")
+        observer("courier")
         return try await target.nextNotification(token, received: received, call)
     }
 }

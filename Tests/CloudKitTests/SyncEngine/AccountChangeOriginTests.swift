@@ -1,4 +1,4 @@
-import CloudKitLocal
+import CloudKitTesting
 import Foundation
 import Synchronization
 import Testing
@@ -10,7 +10,7 @@ import Testing
     /// A cloud of a test, with an engine on it.
     private final class Place: Sendable {
         /// How often the engine asked whose account it is.
-        let asked = Box(0)
+        let asked: RequestCount
         let device = SyncDevice()
         let cloud: LocalCloud
         let directory: ServiceDirectory
@@ -18,11 +18,11 @@ import Testing
 
         init() throws {
             let cloud = try LocalCloud()
-            let asked = asked
             self.cloud = cloud
+            asked = cloud.requests(.account)
             (directory, id) = ServiceDirectory.scoped(
                 ServiceScope(), CloudKitEnvironment(), account: "me", SyncEngineEnvironment(sleep: { _ in }),
-                Self.provider("me", cloud, asked))
+                Self.provider("me", cloud))
         }
 
         func start(automatically: Bool = false) {
@@ -32,18 +32,11 @@ import Testing
         }
 
         func signIn(_ account: String) {
-            directory.switchAccount(of: id, to: account, Self.provider(account, cloud, asked))
+            directory.switchAccount(of: id, to: account, Self.provider(account, cloud))
         }
 
-        private static func provider(
-            _ account: String, _ cloud: LocalCloud, _ asked: Box<Int>
-        ) -> ServiceDirectory.Provider {
-            { _ in
-                HostileService(cloud.container(account: account)) { path in
-                    if path == "users/current" { asked.value += 1 }
-                    return nil
-                }
-            }
+        private static func provider(_ account: String, _ cloud: LocalCloud) -> ServiceDirectory.Provider {
+            { _ in cloud.container(account: account).session.service }
         }
 
         func fetch() async throws {
@@ -57,13 +50,13 @@ import Testing
             place.start()
             try await place.fetch()
         }
-        #expect(one.asked.value == 1 && other.asked.value == 1)
+        #expect(one.asked.count == 1 && other.asked.count == 1)
         for (changed, same) in [(one, other), (other, one)] {
-            let (before, unchanged) = (changed.asked.value, same.asked.value)
+            let (before, unchanged) = (changed.asked.count, same.asked.count)
             changed.signIn("tom")
             changed.signIn("me")
             for place in [one, other] { try await place.fetch() }
-            #expect(changed.asked.value == before + 1 && same.asked.value == unchanged)
+            #expect(changed.asked.count == before + 1 && same.asked.count == unchanged)
         }
     }
 
@@ -77,7 +70,7 @@ import Testing
             NotificationCenter.default.post(name: .CKAccountChanged, object: nil)
         }
         for place in [one, other] { try await place.fetch() }
-        #expect(one.asked.value == 2 && other.asked.value == 1)
+        #expect(one.asked.count == 2 && other.asked.count == 1)
     }
 
     @Test func `code that observes the process hears of every change, without an object`() throws {

@@ -138,17 +138,15 @@ import Testing
     }
 
     @Test func `a record that is edited while it is being sent is sent again`() async throws {
-        let (gate, service) = (Box(false), HostileService(cloud.container()))
-        let one = device(on: service.container)
+        let one = device()
         addZone(one)
         one.edit(id("a"), "first")
-        service.onRequest.value = { [id = id("a")] path in
-            guard path == "records/modify", !gate.value else { return nil }
-            gate.value = true
-            one.edit(id, "second")
-            return nil
-        }
-        try await one.engine.sendChanges()
+        let held = cloud.hold(.save)
+        async let sending: Void = one.engine.sendChanges()
+        try await held.arrived()
+        one.edit(id("a"), "second")
+        held.release()
+        try await sending
         #expect(one.log.suffix(3) == ["sent [\"a\"] failed []", "sent [\"a\"] failed []", "did send"])
         let two = device()
         try await two.engine.fetchChanges()
@@ -343,21 +341,14 @@ import Testing
     }
 
     @Test func `cancelling stops a send and keeps its changes pending`() async throws {
-        let service = HostileService(cloud.container())
-        let one = device(on: service.container)
+        let one = device()
         addZone(one)
         one.edit(id("a"), "1")
-        let (reached, release) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        service.onRequest.value = { path in
-            guard path == "records/modify" else { return nil }
-            reached.continuation.finish()
-            for await _ in release.stream {}
-            return nil
-        }
+        let held = cloud.hold(.save)
         let sending = Task { try await one.engine.sendChanges() }
-        for await _ in reached.stream {}
+        try await held.arrived()
         await one.engine.cancelOperations()
-        release.continuation.finish()
+        held.release()
         await expectFailure(.operationCancelled) { try await sending.value }
         #expect(one.log.last == "did send")
         #expect(one.engine.state.pendingRecordZoneChanges == [.saveRecord(id("a"))])
