@@ -51,6 +51,22 @@ import Testing
         #expect(app.sent.count == 6 && app.engine.state.pendingRecordZoneChanges.isEmpty)
     }
 
+    // MARK: The engine's own requests
+
+    @Test(.cloud) func `zones that an engine looks up for itself are none of the app's requests`() async throws {
+        try await makeZones()
+        let cloud = try LocalCloud.current
+        let (zones, all, saves) = (cloud.requests(.zones), cloud.requests(), cloud.requests(.save))
+        let fault = cloud.fail(.zones, with: .networkFailure)
+        let app = try EngineLog(database())
+        app.add([note("1", in: a)])
+        try await app.engine.sendChanges()
+        #expect(app.sent == ["1"] && zones.count == 0 && fault.count == 0)
+        #expect(all.count > saves.count, "the look-up is one of any")
+        #expect(await code { _ = try await database().recordZone(for: a) } == .networkFailure)
+        #expect(zones.count == 1)
+    }
+
     // MARK: Busy zones
 
     @Test(.cloud, arguments: [Fault.Level.item, .request], [EngineLog.Building.inScope, .byZone])

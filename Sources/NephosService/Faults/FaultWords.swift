@@ -1,7 +1,7 @@
-/// The words of a fault's text. A value that has spaces, quotation marks or backslashes, or is empty, stands in quotation
-/// marks, in which a backslash precedes those two, and `\n` and `\r` are line breaks.
+/// The words of a fault's text. A value that has spaces or quotation marks, or is empty, stands in quotation marks, in which
+/// a backslash precedes quotation marks and backslashes, and `\n` and `\r` are line breaks.
 package enum FaultWords {
-    /// A word of a text, and where in it a quoted value begins.
+    /// A word of a text without its quotation marks, and whether it had some.
     struct Word {
         var text = String.UnicodeScalarView()
         var isQuoted = false
@@ -12,7 +12,7 @@ package enum FaultWords {
 
     private static func isPlain(_ value: String) -> Bool {
         !value.isEmpty
-            && value.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0 != "\"" && $0 != "\\" }
+            && value.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0 != "\"" }
     }
 
     private static func quotedIfNeeded(_ value: String) -> String {
