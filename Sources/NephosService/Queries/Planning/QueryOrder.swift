@@ -18,10 +18,13 @@ struct QueryOrder: Hashable, Sendable {
     init(_ components: [IndexComponent]) { keys = components.map(Key.component) }
 
     init(_ descriptors: [QuerySortDescriptor]) {
-        keys = descriptors.map { descriptor in
+        var fields: Set<QueryKey> = []
+        keys = descriptors.compactMap { descriptor in
             if let location = descriptor.relativeLocation {
                 return .distance(descriptor.key, from: location, ascending: descriptor.ascending)
             }
+            // A field's second order changes nothing, and an index names a field once.
+            guard fields.insert(descriptor.key).inserted else { return nil }
             return .component(IndexComponent(descriptor.ascending ? .ascending : .descending, descriptor.key))
         }
         // The record name is the final tie-breaker in any case.

@@ -170,15 +170,19 @@ struct QueryPlanner {
     private typealias Equality = (index: Int, component: IndexComponent, points: [QueryAccess.Point])
 
     /// The equality conditions that one index can cover together.
-    /// - Parameter allowed: the fields of the index; nil for any fields.
-    private func equalities(_ limit: Int, of allowed: ArraySlice<IndexComponent>? = nil) -> [Equality] {
+    /// - Parameters:
+    ///   - allowed: the fields of the index; nil for any fields.
+    ///   - order: the order of the index, which names no field twice.
+    private func equalities(
+        _ limit: Int, of allowed: ArraySlice<IndexComponent>? = nil, besides order: [IndexComponent] = []
+    ) -> [Equality] {
         var chosen: [Equality] = []
         var ranges = 1
         var hasList = false
         for (index, conjunct) in conjuncts.enumerated() {
             guard case .points(let component, let points) = conjunct.access, component.kind == .equality,
                 chosen.count < limit, ranges * points.count <= bounds.rangesPerScan,
-                allowed?.contains(component) ?? true,
+                allowed?.contains(component) ?? true, !order.contains(where: { $0.key == component.key }),
                 !chosen.contains(where: { $0.component.key == component.key })
             else { continue }
             if conjunct.isOfList {
@@ -225,7 +229,7 @@ struct QueryPlanner {
     /// Notes the index that would cover more conditions than the index of the plan, for the explanation and for a
     /// refusal.
     private func noteHelpfulIndex(before order: [IndexComponent], instead plan: QueryPlan) {
-        let components = equalities(Limits.equalitiesPerIndex).map(\.component) + order
+        let components = equalities(Limits.equalitiesPerIndex, besides: order).map(\.component) + order
         guard components.count > 1, components.count <= Limits.fieldsPerIndex,
             components.count > plan.indexedFields, order.count < 2 || !order.contains(where: { $0.kind == .cell })
         else { return }
