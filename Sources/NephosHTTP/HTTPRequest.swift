@@ -51,6 +51,22 @@ package struct HTTPRequest: Sendable {
     }
 }
 
+extension HTTPRequest {
+    /// Whether the host of the URL is this machine: `localhost`, 127.0.0.0/8 or `[::1]`.
+    var isToThisMachine: Bool {
+        let bytes = url.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let rest = bytes[colon...].dropFirst()
+        guard rest.starts(with: "//".utf8) else { return false }
+        var host = rest.dropFirst(2).prefix { !"/?#\\".utf8.contains($0) }
+        if let at = host.lastIndex(of: UInt8(ascii: "@")) { host = host[at...].dropFirst() }
+        if host.first == UInt8(ascii: "[") { return host.starts(with: "[::1]".utf8) }
+        host = host.prefix { $0 != UInt8(ascii: ":") }
+        if host.starts(with: "127.".utf8) { return host.allSatisfy { "0123456789.".utf8.contains($0) } }
+        return String(Substring(host)).lowercased() == "localhost"
+    }
+}
+
 /// The credentials for AWS Signature Version 4, which object storage requires. The request needs the header
 /// `x-amz-content-sha256`, and the query of its URL must be sorted and percent-encoded, because both are signed
 /// verbatim.
