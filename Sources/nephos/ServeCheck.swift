@@ -76,24 +76,28 @@ struct ServeCheck {
         let running: [Finding] =
             isServed ? [.note("a server runs with these data: \(command.socket) answers")] : []
         let metrics = command.listeners.metricsAddress.map {
-            Finding.note("who reaches \($0) reads the metrics and the status")
+            listener($0, "who reaches \($0) reads the metrics and the status")
         }
-        return running + [address()] + socketPath() + (metrics.map { [$0] } ?? []) + certificate() + data() + storage()
+        let address = command.listeners.address
+        return running + [listener(address, "\(address) is of this machine; whether its port is free is not checked")]
+            + socketPath() + (metrics.map { [$0] } ?? []) + certificate() + data() + storage()
             + objects()
             + (command.mail.finding().map { [$0] } ?? []) + command.providers.findings()
     }
 
-    private func address() -> Finding {
-        let address = command.listeners.address
+    private func listener(_ address: String, _ note: String) -> Finding {
         do throws(ListeningError) {
             try ListeningSocket.check(address)
-            return .note("\(address) is an address; whether its port is free is not checked")
+            return .note(note)
         } catch {
             return .failed("\(error)")
         }
     }
 
     private func socketPath() -> [Finding] {
+        // A data directory that is missing, or that this user may not change, is a finding of its own.
+        let isInData = command.socket == ServeCommand.socketPath(in: command.data)
+        if isInData, access(command.data, W_OK | X_OK) != 0 { return [] }
         do throws(ListeningError) {
             try ListeningSocket.check(path: command.socket)
             return []

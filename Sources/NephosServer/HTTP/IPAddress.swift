@@ -54,6 +54,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var isIPv4: Bool { high == 0 && low & ~0xFFFF_FFFF == Self.ipv4Prefix }
 
+    /// Whether the address stands for all addresses of its family: 0.0.0.0 or `::`.
+    package var isAny: Bool { high == 0 && low == (isIPv4 ? Self.ipv4Prefix : 0) }
+
     /// Whether the address is this machine's: 127.0.0.0/8 or ::1.
     package var isLoopback: Bool { isIPv4 ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
 

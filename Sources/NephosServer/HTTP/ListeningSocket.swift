@@ -132,11 +132,13 @@ package struct ListeningSocket: Sendable {
 }
 
 extension ListeningSocket {
-    /// Checks that the text is an address to listen on, and binds nothing.
-    package static func check(_ text: String) throws(ListeningError) { _ = try parse(text) }
+    /// Checks that this machine has the address. Another program may use the port meanwhile.
+    package static func check(_ text: String) throws(ListeningError) {
+        try ListeningSocket(parse(text).0, port: 0).close()
+    }
 
     /// Splits `ADDRESS:PORT`.
-    static func parse(_ text: String) throws(ListeningError) -> (IPAddress, UInt16) {
+    package static func parse(_ text: String) throws(ListeningError) -> (address: IPAddress, port: UInt16) {
         guard let colon = text.lastIndex(of: ":") else {
             throw .unusable("'\(text)' has no port: write it as in 127.0.0.1:8484 or [::1]:8484")
         }

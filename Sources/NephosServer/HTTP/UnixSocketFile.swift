@@ -27,9 +27,18 @@ extension ListeningSocket {
     /// The maximum length of a Unix socket's path in bytes.
     static let longestPath = 107
 
-    /// Checks the length of a Unix socket's path.
+    /// Checks that a Unix socket can be made at a path, and changes nothing. A socket there may be a server's.
     /// - Throws: `ListeningError` `.unusable`.
     package static func check(path: String) throws(ListeningError) {
+        try checkLength(path)
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK { throw isNoSocket(path) }
+        let end = path.lastIndex(of: "/")
+        let directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        guard access(directory, W_OK | X_OK) == 0 else { throw cannotBeMade(path) }
+    }
+
+    private static func checkLength(_ path: String) throws(ListeningError) {
         guard !path.isEmpty, !path.utf8.contains(0) else { throw .unusable("a socket's path has at least one byte") }
         guard path.utf8.count <= longestPath else {
             throw .unusable("the socket's path \(path) is longer than \(longestPath) bytes: choose a shorter one")
@@ -40,7 +49,7 @@ extension ListeningSocket {
     /// is replaced.
     /// - Throws: `ListeningError` `.unusable` if the path is too long or not usable, or a server listens there.
     package static func unix(path: String) throws(ListeningError) -> ListeningSocket {
-        try check(path: path)
+        try checkLength(path)
         let descriptor = try socket(.unix)
         do throws(ListeningError) {
             // The file gets its mode from the socket, so it never has another one.
@@ -63,11 +72,19 @@ extension ListeningSocket {
         .unusable("another server listens on \(path): stop it, or choose another path")
     }
 
+    private static func isNoSocket(_ path: String) -> ListeningError {
+        .unusable("\(path) exists and is not a socket: remove it, or choose another path")
+    }
+
+    private static func cannotBeMade(_ path: String) -> ListeningError {
+        .unusable("no socket can be made at \(path): \(String(cString: strerror(errno)))")
+    }
+
     /// - Returns: false if there is a file at the path.
     private static func bind(_ descriptor: Int32, _ path: String) throws(ListeningError) -> Bool {
         if withAddress(path, { Glibc.bind(descriptor, $0, $1) }) == 0 { return true }
         if errno == EADDRINUSE { return false }
-        throw .unusable("no socket can be made at \(path): \(String(cString: strerror(errno)))")
+        throw cannotBeMade(path)
     }
 
     /// Removes the file of a server that has ended without removing it.
@@ -75,7 +92,7 @@ extension ListeningSocket {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw .unusable("\(path) exists and is not a socket: remove it, or choose another path")
+            throw isNoSocket(path)
         }
         let probe = try socket(.unix)
         defer { Glibc.close(probe) }

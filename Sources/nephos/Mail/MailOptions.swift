@@ -124,7 +124,8 @@ struct MailOptions {
     private static func url(_ text: String) throws(UsageError) -> (String, requiresTLS: Bool) {
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(), let host = url.host,
             scheme == "smtp" || scheme == "smtps", !host.isEmpty, url.percentEncodedPath.isEmpty || url.path == "/",
-            url.query == nil, url.fragment == nil, url.user == nil, url.password == nil
+            url.query == nil, url.fragment == nil, url.user == nil, url.password == nil,
+            (1...65_535).contains(url.port ?? 1)
         else {
             throw UsageError(
                 "'--mail-smtp' takes smtps://HOST:PORT or smtp://HOST:PORT; the user is '--mail-user NAME', the "

@@ -24,7 +24,7 @@ final class ServeListeners: Sendable {
         host = url.host
         address = arguments["--listen"] ?? "127.0.0.1:8484"
         metricsAddress = arguments["--metrics-listen"]
-        let isLoopback = ["127.", "[::1]:"].contains { [address] in address.hasPrefix($0) }
+        let listening = try Self.parse(address, option: "--listen")
         files = try Self.files(arguments)
         do throws(TLSFailure) {
             credentials = try files.map(Self.read)
@@ -37,7 +37,10 @@ final class ServeListeners: Sendable {
         } catch {
             throw UsageError("'--trust-proxy': \(error.description).")
         }
-        guard credentials != nil || isLoopback || arguments.has("--behind-proxy") || arguments.has("--insecure") else {
+        guard
+            credentials != nil || listening.address.isLoopback || arguments.has("--behind-proxy")
+                || arguments.has("--insecure")
+        else {
             throw UsageError(
                 "plain HTTP is served on the loopback alone: give '--tls-cert FILE' and '--tls-key FILE', or say that "
                     + "TLS ends in a proxy ('--behind-proxy') or nowhere ('--insecure').")
@@ -50,19 +53,33 @@ final class ServeListeners: Sendable {
                 "'--behind-proxy' needs '--trust-proxy ADDRESS', the proxy's, such as 127.0.0.1: without it all clients "
                     + "are one, and a guess of one's password delays the others.")
         }
-        try Self.checkMetrics(metricsAddress)
+        if let metricsAddress {
+            let other = try Self.parse(metricsAddress, option: "--metrics-listen")
+            guard !Self.conflict(listening, other) else {
+                throw UsageError("'--metrics-listen' and '--listen' need different ports, or different addresses.")
+            }
+        }
         guard url.isSecure || credentials == nil else {
             throw UsageError("'--url \(url.text)' is not https, but '--tls-cert' is given.")
         }
     }
 
-    private static func checkMetrics(_ address: String?) throws(UsageError) {
-        guard let address else { return }
+    private static func parse(
+        _ address: String, option: String
+    ) throws(UsageError) -> (address: IPAddress, port: UInt16) {
         do throws(ListeningError) {
-            try ListeningSocket.check(address)
+            return try ListeningSocket.parse(address)
         } catch {
-            throw UsageError("'--metrics-listen': \(error).")
+            throw UsageError("'\(option)': \(error).")
         }
+    }
+
+    /// Whether two listeners exclude each other: the address of all addresses has every one of its family.
+    private static func conflict(
+        _ one: (address: IPAddress, port: UInt16), _ other: (address: IPAddress, port: UInt16)
+    ) -> Bool {
+        guard one.port == other.port, one.port != 0, one.address.isIPv4 == other.address.isIPv4 else { return false }
+        return one.address == other.address || one.address.isAny || other.address.isAny
     }
 
     private static func files(_ arguments: Arguments) throws(UsageError) -> (certificate: String, key: String)? {

@@ -54,10 +54,43 @@ import Testing
     }
 
     @Test func `the listener of the metrics is checked`() async throws {
-        let finished = try await check("url = http://127.0.0.1:1\nmetrics-listen = 10.0.0.7:9464\n")
-        #expect(finished.status == 0 && finished.output.contains("who reaches 10.0.0.7:9464 reads the metrics"))
+        let finished = try await check("url = http://127.0.0.1:1\nmetrics-listen = 127.0.0.1:9464\n")
+        #expect(finished.status == 0 && finished.output.contains("who reaches 127.0.0.1:9464 reads the metrics"))
         try await expectRefused(
             "url = http://127.0.0.1:1\nmetrics-listen = metrics.example.org\n", "'--metrics-listen': ")
+    }
+
+    @Test(arguments: ["127.0.0.1:99999", "127.0.0.1", "127.0.0.1:-1", ":-1", "x", "1.2.3:80", "[::1:80", "localhost:1"])
+    func `an address that is none is refused with its source`(_ address: String) async throws {
+        for name in ["listen", "metrics-listen"] {
+            let refused = try await check("url = http://127.0.0.1:1\n\(name) = \(address)\n")
+            #expect(refused.status == 2 && refused.errors.contains("'--\(name)': '"), "\(refused.errors)")
+            #expect(refused.errors.contains("nephos.conf, line 2"), "\(refused.errors)")
+        }
+    }
+
+    @Test(arguments: [
+        (["--socket", "/none/at/all"], "no socket can be made at /none/at/all: No such file"),
+        (["--socket", "/tmp"], "/tmp exists and is not a socket"),
+        (["--socket", "/etc/passwd"], "/etc/passwd exists and is not a socket"),
+        (["--listen", "203.0.113.1:1", "--insecure"], "this machine does not have the address 203.0.113.1"),
+        (["--metrics-listen", "203.0.113.1:1"], "this machine does not have the address 203.0.113.1"),
+    ])
+    func `the check fails where a start does`(_ options: [String], _ words: String) async throws {
+        let finished = try await check("url = http://127.0.0.1:1\n", options)
+        #expect(finished.status == 1 && finished.errors.contains(words), "\(finished)")
+    }
+
+    @Test func `the two listeners have different addresses`() async throws {
+        for (listen, metrics, status) in [
+            ("127.0.0.1:9", "127.0.0.1:9", 2), ("0.0.0.0:9", "127.0.0.1:9", 2), ("127.0.0.1:9", "0.0.0.0:9", 2),
+            ("127.0.0.1:9", "127.0.0.2:9", 0), ("127.0.0.1:9", "127.0.0.1:10", 0), ("127.0.0.1:0", "127.0.0.1:0", 0),
+        ] as [(String, String, Int32)] {
+            let file = "url = http://127.0.0.1:1\ninsecure = true\nlisten = \(listen)\nmetrics-listen = \(metrics)\n"
+            let finished = try await check(file)
+            #expect(finished.status == status, "\(listen), \(metrics): \(finished)")
+            #expect(finished.errors.contains("need different ports") == (status == 2), "\(finished.errors)")
+        }
     }
 
     @Test func `a setting without a value is true or false, and false overrides true`() async throws {
@@ -191,9 +224,13 @@ import Testing
         #expect(try await check("url = https://a.example.org\n", pair).output.contains("is valid until"))
         #expect(try await check("url = https://a.b.example.org\n", pair).output.contains("is not for a.b.example.org"))
         let missing = try await StartedNephos(
-            ["serve", "--check", "--url", "http://127.0.0.1:1", "--data", "/none/at/all", "--listen", "127.0.0.1:x"]
+            [
+                "serve", "--check", "--url", "http://127.0.0.1:1", "--data", "/none/at/all", "--metrics-listen",
+                "203.0.113.1:1",
+            ]
         ).finish()
         #expect(missing.status == 1 && missing.output.contains("there is no directory /none/at/all"), "\(missing)")
+        #expect(missing.errors.contains("the first of 2 reasons"), "\(missing)")
     }
 
     @Test func `the check runs beside the server, and refuses other data`() async throws {

@@ -13,6 +13,8 @@ import Testing
         (["--mail-smtp", "http://a", "--mail-from", "a@b"], "takes smtps://HOST:PORT"),
         (["--mail-smtp", "smtp://ada:word@a", "--mail-from", "a@b"], "the password in '--mail-password-file FILE'"),
         (["--mail-smtp", "smtp://a/path", "--mail-from", "a@b"], "takes smtps://HOST:PORT"),
+        (["--mail-smtp", "smtp://a:65536", "--mail-from", "a@b"], "takes smtps://HOST:PORT"),
+        (["--mail-smtp", "smtp://a:0", "--mail-from", "a@b"], "takes smtps://HOST:PORT"),
         (["--mail-smtp", "smtp://a", "--mail-from", "nobody"], "is no sender"),
         (["--mail-smtp", "smtp://a", "--mail-user", "ada", "--mail-from", "a@b"], "need each other"),
         (
