@@ -155,6 +155,7 @@ struct DevCommand {
         let delivery = settings.notifications.delivery(now: settings.environment.now)
         var configuration = settings.configuration(delivery.outlets, escrowsKeys: !requiresApproval)
         configuration.extendsSchema = extendsSchema
+        configuration.logsAdditions = true
         let service = NephosService(
             stores: stores, environment: settings.environment, configuration: configuration)
         let responder = Responder(

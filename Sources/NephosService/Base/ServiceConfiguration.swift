@@ -45,6 +45,9 @@ package struct ServiceConfiguration: Sendable {
     /// Whether a container's first write makes it, which is logged. Elsewhere commands make containers.
     package var logsContainers = true
 
+    /// Whether the log says which containers and which parts of their schemas requests added; nil for stores that are kept.
+    package var logsAdditions: Bool?
+
     /// Whether saves in development add record types and fields to the schema. If false, only imports do, as only
     /// deployments do in production.
     package var extendsSchema = true

@@ -297,21 +297,27 @@ actor Stores {
         }
     }
 
-    /// Logs that a request created a store. A tool logs this itself, and for a store in memory nothing is logged.
+    /// Whether additions are logged. A tool logs them itself.
+    private nonisolated var logsAdditions: Bool {
+        configuration.logsContainers && configuration.worksInBackground
+            && configuration.logsAdditions ?? provider.keepsStores
+    }
+
+    /// Logs that a request created a store.
     private nonisolated func noteMade(_ id: StoreID) {
         let name = "container '\(id.container)', \(id.environment),"
         if !id.container.hasPrefix(Self.containerPrefix) {
             environment.log(
                 "warning: \(name) was made by its first write; the names of Apple's begin with \"\(Self.containerPrefix)\""
             )
-        } else if provider.keepsStores, configuration.worksInBackground {
+        } else if logsAdditions {
             environment.log("\(name) was made by its first write")
         }
     }
 
     /// Logs what production may refuse, where the log is a developer's.
     nonisolated func logGrowth(_ sentence: String) {
-        guard configuration.logsContainers, provider.keepsStores, configuration.worksInBackground else { return }
+        guard logsAdditions else { return }
         environment.log("preflight: \(sentence)")
     }
 

@@ -187,6 +187,34 @@ import Testing
         }
     }
 
+    @Test func `nephos dev logs what a save adds, also to data in memory`() async throws {
+        try await withTemporaryDirectory { directory in
+            var lines: [[String]] = []
+            for place in [["--in-memory"], ["--data", directory.path]] {
+                let command = try StartedNephos(["dev", "--port", "0", "--log", "off"] + place)
+                let connection = try TestConnection(port: try readyPort(try await command.readyLine()))
+                let body = """
+                    {"operations":[{"operationType":"create","record":{"recordName":"a","recordType":"Note",
+                    "fields":{"n":{"value":1}}}}]}
+                    """
+                for _ in 0..<2 {
+                    _ = try await connection.request(
+                        "POST",
+                        "/database/1/iCloud.org.example/development/private/records/modify"
+                            + "?ckWebAuthToken=dev:me", body: body)
+                }
+                lines.append(
+                    try await command.stop().errors.split(separator: "\n").compactMap {
+                        $0.split(separator: " nephos: ", maxSplits: 1).dropFirst().first.map(String.init)
+                    })
+            }
+            #expect(lines[0] == lines[1])
+            #expect(
+                lines[0].map { $0.prefix { $0 != "'" } }
+                    == ["container ", "preflight: record type "], "\(lines)")
+        }
+    }
+
     @Test(arguments: [
         (["dev", "--log", "xml"], "'xml' is unknown"), (["dev", "--log", "text", "--quiet"], "exclude each other"),
         (["dve"], "Did you mean 'dev'?"), (["shcema"], "Did you mean 'schema'?"),
