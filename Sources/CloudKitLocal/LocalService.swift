@@ -36,6 +36,8 @@ final class LocalService: CloudService {
     var simulatedExecutor: (any SimulatedExecutor)? { device?.door?.libraryExecutor }
     var refusesAdditions: Bool { cloud.service.refusesAdditions }
     var hasAccount: Bool { account != nil }
+    /// The cloud's clock, which a test advances.
+    var uptime: Int64 { cloud.service.environment.now() * 1_000_000 }
     var environmentName: CloudKitEnvironment.Name { environment }
     var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }
 

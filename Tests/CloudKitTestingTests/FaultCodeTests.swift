@@ -13,6 +13,7 @@ extension FaultTests {
         let error = await #expect(throws: CKError.self) { try await database().save(record) }
         #expect(error?.code == code)
         #expect(fault.count == 1)
+        try LocalCloud.current.clock.advance(by: .seconds(1))
         if code != .serverRecordChanged { try await database().save(record) }
     }
 
@@ -102,6 +103,7 @@ extension FaultTests {
                 #expect(!isOfItem && error.code == code)
             }
             #expect(fault.count == 1)
+            cloud.clock.advance(by: .seconds(1))
         }
         #expect(try await call() == [nil, nil, nil])
     }

@@ -117,6 +117,26 @@ import Testing
         #expect(second?.retryAfterSeconds == 0.5)
     }
 
+    @Test(arguments: [CKError.Code.requestRateLimited, .serviceUnavailable])
+    func `a request is not sent before the time of a throttled one is over`(code: CKError.Code) async throws {
+        let cloud = try LocalCloud.current
+        let first = cloud.fail(.save, device: LocalCloud.defaultDevice, with: code, retryAfter: 3600)
+        let second = cloud.fail(.save, device: LocalCloud.defaultDevice, with: .networkFailure)
+        for seconds in [0, 60] {
+            cloud.clock.advance(by: .seconds(seconds))
+            let error = await #expect(throws: CKError.self) { try await database().save(note("a")) }
+            #expect(error?.code == code && (error?.retryAfterSeconds ?? 0) > 0)
+        }
+        #expect(first.count == 1 && second.count == 0)
+        // Requests of other kinds, and those of other devices, go on.
+        _ = try await database().allRecordZones()
+        try await database(device: "tablet").save(note("b"))
+        cloud.clock.advance(by: .seconds(3600))
+        let error = await #expect(throws: CKError.self) { try await database().save(note("a")) }
+        #expect(error?.code == .networkFailure && second.count == 1)
+        try await database().save(note("a"))
+    }
+
     @Test func `faults choose by zone, record, device, account and number`() async throws {
         let cloud = try LocalCloud.current
         try await database().save(CKRecordZone(zoneID: zoneID))

@@ -17,8 +17,12 @@ final class AccountService: CloudService {
 
     private let service: any CloudService
     private let state = Locked(State())
+    private let throttle: Throttle
 
-    init(_ service: any CloudService) { self.service = service }
+    init(_ service: any CloudService) {
+        self.service = service
+        throttle = Throttle { service.uptime }
+    }
 
     /// The failure of work that started as another account. It is not `notAuthenticated`, which asks a person to sign
     /// in. Nor is it `accountTemporarilyUnavailable`, after which an app retries, because the retry would write into
@@ -91,7 +95,15 @@ final class AccountService: CloudService {
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
-        try await pass { (to) throws(ServiceFailure) in try await to.send(endpoint, request, call) }
+        try await pass { (to) throws(ServiceFailure) in
+            try throttle.check(endpoint.path)
+            do throws(ServiceFailure) {
+                return try await to.send(endpoint, request, call)
+            } catch {
+                throttle.note(error, of: endpoint.path)
+                throw error
+            }
+        }
     }
     func nextNotification(
         _ token: TokenResponse, received: String?, _ call: ServiceCall

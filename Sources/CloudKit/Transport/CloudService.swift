@@ -1,4 +1,5 @@
 package import Foundation
+import NephosThreads
 package import NephosWire
 
 /// CloudKit's interface to its service: typed requests about one container, as one account or without an account.
@@ -11,6 +12,9 @@ package protocol CloudService: AnyObject, Sendable {
     var signInAdvice: String { get }
     /// The container's environment.
     var environmentName: CloudKitEnvironment.Name { get }
+
+    /// The time in nanoseconds of the clock that the pauses follow for which the service asks.
+    var uptime: Int64 { get }
 
     /// Runs the library's tasks of a simulated device; nil for other devices.
     var simulatedExecutor: (any SimulatedExecutor)? { get }
@@ -63,6 +67,7 @@ package protocol CloudService: AnyObject, Sendable {
 }
 
 extension CloudService {
+    package var uptime: Int64 { MonotonicTime.now.nanoseconds }
     package var simulatedExecutor: (any SimulatedExecutor)? { nil }
 
     /// Runs the library's tasks of the container.

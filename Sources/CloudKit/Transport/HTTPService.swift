@@ -19,7 +19,6 @@ final class HTTPService: CloudService {
     private let certificates: String?
     /// The address of the service as error messages show it.
     private let host: String
-    private let throttle = Throttle()
     /// Whether the service has refused the account's token, because its session is over.
     private let isSignedOut = Atomic(false)
     let hasAccount: Bool
@@ -56,11 +55,9 @@ final class HTTPService: CloudService {
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
-        try throttle.check(endpoint.path)
         do throws(ServiceFailure) {
             return try await sent(endpoint, request, call)
         } catch {
-            throttle.note(error, of: endpoint.path)
             noteEndOfSession(error)
             throw error
         }

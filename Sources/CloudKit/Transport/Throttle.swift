@@ -1,4 +1,3 @@
-import NephosThreads
 import NephosWire
 import Synchronization
 
@@ -6,7 +5,7 @@ import Synchronization
 /// framework it refuses them without asking the service, each kind of operation by itself.
 final class Throttle: Sendable {
     private struct Refusal {
-        /// In nanoseconds of the monotonic clock.
+        /// In nanoseconds.
         var until: Int64
         var code: CKError.Code
     }
@@ -14,8 +13,8 @@ final class Throttle: Sendable {
     private let refusals = Mutex<[String: Refusal]>([:])
     private let now: @Sendable () -> Int64
 
-    /// - Parameter now: returns the time in nanoseconds of a monotonic clock.
-    init(now: @escaping @Sendable () -> Int64 = { MonotonicTime.now.nanoseconds }) { self.now = now }
+    /// - Parameter now: returns the time in nanoseconds.
+    init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
     /// - Parameter endpoint: the path of an endpoint, such as `records/modify`.
     /// - Throws: the earlier answer's code, with the time that is left, before that time is over.

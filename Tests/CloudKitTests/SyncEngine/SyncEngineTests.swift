@@ -470,14 +470,18 @@ import Testing
         #expect(one.texts == ["a": "1", "b": "2"])
     }
 
-    @Test func `an automatic engine retries with backoff, and not before the service allows`() async throws {
+    @Test(.cloud) func `an automatic engine retries with backoff, and not before the service allows`() async throws {
+        let cloud = try LocalCloud.current
         cloud.fail(.save, with: .networkFailure)
         cloud.fail(.save, with: .requestRateLimited, retryAfter: 30)
         cloud.fail(.save, .first(2), with: .networkFailure)
         let (one, waits) = (SyncDevice(), Box<[Double]>([]))
         one.start(
             cloud.container().privateCloudDatabase, automatically: true,
-            environment: SyncEngineEnvironment(sleep: { waits.value.append($0) }))
+            environment: SyncEngineEnvironment(sleep: {
+                waits.value.append($0)
+                cloud.clock.advance(by: .seconds($0))
+            }))
         addZone(one)
         one.edit(id("a"), "1")
         await one.wait { $0.contains("sent [\"a\"] failed []") }
