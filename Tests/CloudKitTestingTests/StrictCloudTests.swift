@@ -37,6 +37,18 @@ import Testing
         try await withCloud { _ in try await run() }
     }
 
+    @Test(arguments: ["TRUEPREDICATE", "FALSEPREDICATE", "a = 1", "a = 1 AND b = 2"])
+    func `an extended query is refused whatever its predicate`(format: String) async throws {
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: format))
+        let database = CKContainer.default().privateCloudDatabase
+        let note = CKRecord(recordType: "Note")
+        for key in ["a", "b"] { note[key] = 1 }
+        try await database.save(note)
+        _ = try await database.records(matching: query)
+        let error = await #expect(throws: CKError.self) { try await database.records(matching: query.extended) }
+        #expect(error?.code == .invalidArguments)
+    }
+
     @Test func `an engine's status stops the program, which names the rule`() async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             try await withCloud(isStrict: true) { _ in

@@ -13,7 +13,7 @@ extension NephosService {
         guard context.environment == .development, query.extendedFilter != nil else { return }
         note(
             [
-                "queries of '\(Identifier.excerpt(query.recordType))' have conditions that Apple's service refuses"
+                "queries of '\(Identifier.excerpt(query.recordType))' are of a dialect that Apple's service refuses"
                     + " (`CKQuery.extended`)"
             ], context)
     }

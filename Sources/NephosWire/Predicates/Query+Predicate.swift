@@ -10,14 +10,12 @@ extension Query {
             filterBy = try PredicateConversion.filters(of: predicate)
             return
         }
+        // Also where filters would do: a strict service refuses the dialect, however the query's values turn out.
         let condition = try PredicateConversion.condition(of: predicate, .extended).normalized
-        if let filters = condition.conjunctiveFilters {
-            filterBy = filters
-        } else if condition.depth <= QueryExpression.depthLimit {
-            extendedFilter = condition
-        } else {
+        guard condition.depth <= QueryExpression.depthLimit else {
             throw PredicateRefusal(
                 "the predicate", "it nests deeper than \(QueryExpression.depthLimit) levels", "simplify it")
         }
+        extendedFilter = condition
     }
 }

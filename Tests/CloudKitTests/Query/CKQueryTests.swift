@@ -73,12 +73,18 @@ struct CKQueryTests {
         #expect(throws: PredicateRefusal.self) { try sent(query) }
     }
 
-    @Test func `CloudKitExtras sends OR and NOT of anything as an addition, and the rest as filters`() throws {
+    @Test func `CloudKitExtras sends every condition as an addition`() throws {
         func sent(_ format: String) throws -> Query {
             try CKQuery(recordType: "T", predicate: NSPredicate(format: format)).extendedCopy().wireValue()
         }
         let plain = try sent("a == 1 AND b == 2")
-        #expect(brief(plain.filterBy) == "a EQUALS 1; b EQUALS 2" && plain.extendedFilter == nil)
+        #expect(plain.filterBy.isEmpty)
+        #expect(
+            plain.extendedFilter
+                == .and(
+                    ["a": 1, "b": 2].sorted { $0.key < $1.key }.map { .filter(Filter(.field($0), .equals, .int64($1))) }
+                ))
+        #expect(try sent("TRUEPREDICATE").extendedFilter == .all)
         let or = try sent("a == 1 OR NOT self CONTAINS 'x'")
         #expect(or.filterBy.isEmpty)
         let search = QueryExpression.filter(Filter(.allSearchableFields, .containsAnyTokens, .string("x")))

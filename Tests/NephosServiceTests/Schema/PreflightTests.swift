@@ -83,7 +83,7 @@ import Testing
             try await preflight(database) == [
                 "warning: records of type 'Note' have over 80 % of the 1048576 bytes that a record may have",
                 "warning: requests have over 80 % of the 400 records that a request may have",
-                "warning: queries of 'Note' have conditions that Apple's service refuses (`CKQuery.extended`)",
+                "warning: queries of 'Note' are of a dialect that Apple's service refuses (`CKQuery.extended`)",
             ])
     }
 
