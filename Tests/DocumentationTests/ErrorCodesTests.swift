@@ -1,5 +1,6 @@
-import CloudKit
 import Testing
+
+@testable import CloudKit
 
 /// Documentation/ErrorCodes.md has a section for each code, which `nephos explain` prints.
 @Suite struct ErrorCodesTests {
@@ -16,6 +17,9 @@ import Testing
             for item in ["- Causes: ", "- Remedy: ", "- Provoke: `"] {
                 #expect(text.contains(item), "\(code): \(item)")
             }
+            let number = InternalError(code, reason: nil).code
+            let head = text.prefix { $0 != "." }
+            #expect(number == code.rawValue || head.contains("`\(number)`"), "\(code): \(number)")
         }
     }
 }

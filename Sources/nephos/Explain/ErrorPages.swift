@@ -6,7 +6,7 @@ struct CodeSection: Equatable {
     var name: String
     /// The raw value of the `CKError.Code`.
     var number: Int
-    /// The codes of the Web Services.
+    /// The codes of the Web Services, and the numbers of Apple's service in descriptions: 2004 of `(14/2004)`.
     var serverCodes: [String]
     /// The section's text, without its heading.
     var text: String

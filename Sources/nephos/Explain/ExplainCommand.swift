@@ -10,7 +10,8 @@ struct ExplainCommand {
         Usage: nephos explain CODE
                nephos explain MESSAGE...
 
-        CODE is a code of CKError, by name or number, or one of the Web Services.
+        CODE is a code of CKError, by name or number, or one of the Web Services, or the
+        second number in an error's description: 2004 of (14/2004).
         MESSAGE is an error's text, as a log or an answer has it.
 
           nephos explain serverRecordChanged

@@ -7,8 +7,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "serverRecordChanged", "CKError.serverRecordChanged", "14", "EXISTS", "conflict", "CKErrorServerRecordChanged",
-        "Server Record Changed", #"Error Domain=CKErrorDomain Code=14 "oplock""#,
+        "serverRecordChanged", "CKError.serverRecordChanged", "14", "2004", "EXISTS", "conflict",
+        "CKErrorServerRecordChanged", "Server Record Changed", #"Error Domain=CKErrorDomain Code=14 "oplock""#,
     ])
     func `a code is named by its name, its number or the Web Services' name`(_ asked: String) async throws {
         let finished = try await explain(asked)
