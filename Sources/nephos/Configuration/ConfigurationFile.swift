@@ -22,7 +22,7 @@ struct ConfigurationFile {
     ///   - checksOwner: whether the file is to be root's or this user's.
     /// - Returns: the file; nil if none is named and the default one does not exist.
     /// - Throws: `UsageError` for a file that cannot be read, that is no file, that users other than root and the
-    ///   server's may change, or that exceeds the limit.
+    ///   server's may change or replace, or that exceeds the limit.
     static func read(_ named: String?, checksOwner: Bool = true) throws(UsageError) -> ConfigurationFile? {
         let path = named ?? defaultPath
         // Without O_NONBLOCK, opening a pipe would block.
@@ -43,7 +43,25 @@ struct ConfigurationFile {
                 "other users may change the configuration file \(path): it is to be root's or the server's user's "
                     + "(chown, chmod 644).")
         }
+        try checkDirectory(of: path, checksOwner)
         return ConfigurationFile(path: path, bytes: try contents(descriptor, path))
+    }
+
+    /// Refuses a directory in which other users may replace the file.
+    private static func checkDirectory(of path: String, _ checksOwner: Bool) throws(UsageError) {
+        guard let resolved = realpath(path, nil) else { return }
+        defer { free(resolved) }
+        let parent = String(cString: resolved).split(separator: "/").dropLast().joined(separator: "/")
+        let directory = "/\(parent)"
+        var status = stat()
+        // With the sticky bit users replace only files of their own.
+        guard stat(directory, &status) == 0, status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0,
+            !checksOwner || status.st_uid == 0 || status.st_uid == geteuid()
+        else {
+            throw UsageError(
+                "other users may replace the configuration file \(path): its directory \(directory) is to be root's or "
+                    + "the server's user's (chown, chmod 755).")
+        }
     }
 
     private static func contents(_ descriptor: Int32, _ path: String) throws(UsageError) -> [UInt8] {

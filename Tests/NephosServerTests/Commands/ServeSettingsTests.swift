@@ -147,6 +147,24 @@ import Testing
         }
     }
 
+    @Test(arguments: [(0o777, true), (0o775, true), (0o1777, false), (0o755, false)])
+    func `a file that others may replace is refused`(_ mode: Int, _ isRefused: Bool) async throws {
+        try await withTemporaryDirectory { directory in
+            let folder = directory.appendingPathComponent("conf")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+            let file = folder.appendingPathComponent("nephos.conf")
+            try Data("url = http://127.0.0.1:1\ndata = /none/at/all\n".utf8).write(to: file)
+            #expect(chmod(file.path, 0o600) == 0 && chmod(folder.path, mode_t(mode)) == 0)
+            let link = directory.appendingPathComponent("link")
+            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+            for path in [file.path, link.path] {
+                let finished = try await StartedNephos(["serve", "--check", "--config", path]).finish()
+                #expect(finished.status == (isRefused ? 2 : 1), "\(finished)")
+                #expect(finished.errors.contains("other users may replace") == isRefused, "\(finished.errors)")
+            }
+        }
+    }
+
     @Test func `the check prints no secret of a URL`() async throws {
         let finished = try await check(
             "url = http://127.0.0.1:1\n", ["--web-hook", "https://ada:word@example.org/path/T0KEN?key=K3Y"])
