@@ -178,6 +178,10 @@ final class PostgresConnection: SQLConnection, StatementRunner {
 
     func mayRepeat() { isRepeatable = true }
 
+    func commitAsynchronously() throws {
+        try enqueue(query("asynchronously", "SET LOCAL synchronous_commit TO off"))
+    }
+
     /// The first of the transaction's change sequences, which are drawn behind its locks.
     func takeFirstSequence() throws -> Int64 {
         if firstSequence == nil { _ = try perform([]) }

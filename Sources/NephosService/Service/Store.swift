@@ -168,6 +168,8 @@ final class Store: Sendable {
         return try await engine.write { transaction in
             transaction.mayRepeat()
             try transaction.runAlone()
+            // The write that makes the store commits after this.
+            try transaction.commitAsynchronously()
             _ = try ZoneRegistry.defaultZone(owner: .everyone, in: transaction)
             try transaction.insertRecordType(SystemRecordType.user)
             if let promise, try transaction.secret() == nil {

@@ -29,6 +29,7 @@ package protocol SQLConnection: AnyObject {
     ///   cached content.
     func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]?
     func mayRepeat()
+    func commitAsynchronously() throws
     /// Whether the database detects a duplicate request key only on insertion. The write then runs again.
     var findsTakenKeysLater: Bool { get }
     /// Writes a record by a method that only this connection has.
@@ -56,6 +57,7 @@ extension SQLConnection {
     package func subscribedTypes(after version: Int64) throws -> [(owner: Int64, recordType: String)]? { nil }
     package var findsTakenKeysLater: Bool { false }
     package func mayRepeat() {}
+    package func commitAsynchronously() throws {}
     package func put(_ record: RecordRow) throws -> RowNumber? { nil }
 }
 

@@ -45,6 +45,10 @@ package final class StorageTransaction: StorageReader {
     /// anyway.
     package func mayRepeat() { connection.mayRepeat() }
 
+    /// Declares that the commit need not wait for the disk: nothing is acknowledged before a later commit has. SQLite waits
+    /// all the same.
+    package func commitAsynchronously() throws { try attempt { try connection.commitAsynchronously() } }
+
     /// Returns an ID for a notification. It is unique, and larger than the IDs of all writes that were answered before
     /// this write began.
     package func nextOutboxID() throws -> Int64 { try nextSequence() }
