@@ -35,7 +35,7 @@ struct FanOutAttempts {
         caused.rows(account, at: now) >= Double(Limits.outboxRowsPerPage / 2)
     }
 
-    /// The event whose turn it is: the oldest of the account whose changes caused the fewest rows lately.
+    /// The next event: the oldest of the account whose changes caused the fewest rows lately.
     func turn(_ events: [(id: Int64, originAccount: Int64)], at now: Int64) -> Int64? {
         var rows: [Int64: Double] = [:]
         for event in events where rows[event.originAccount] == nil {
