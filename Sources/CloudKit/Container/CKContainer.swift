@@ -8,12 +8,13 @@ extension NSNotification.Name {
 
 /// An app's data in iCloud, with its three databases and its account functions (CKContainer, Apple's documentation).
 open class CKContainer: NSObject, @unchecked Sendable {
-    // Unchecked, because NSObject is not Sendable: all members are constants.
+    // Unchecked, because NSObject is not Sendable: all members change in initializers alone. Only `init()` is designated,
+    // as in Apple's framework, so that a subclass's initializer need not call it.
 
-    let session: ContainerSession
-    private let databases: [CKDatabase]
+    final private(set) var session: ContainerSession
+    final private var databases: [CKDatabase]
     /// The configuration that `configuredWith` set on this object.
-    private let configured: Configured
+    final private var configured: Configured
 
     /// The configuration of operations that `configuredWith` sets; empty in an object that `configuredWith` did not
     /// make.
@@ -24,11 +25,11 @@ open class CKContainer: NSObject, @unchecked Sendable {
         var account: AccountSession?
     }
 
-    init(_ session: ContainerSession, _ configured: Configured = Configured()) {
+    convenience init(_ session: ContainerSession, _ configured: Configured = Configured()) {
+        self.init()
         self.session = session
         self.configured = configured
         databases = CKDatabase.Scope.all.map { CKDatabase($0, session, configured) }
-        super.init()
         for database in databases { database.adopt(self) }
     }
 
