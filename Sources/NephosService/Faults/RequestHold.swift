@@ -42,12 +42,12 @@ package final class RequestHold: Sendable {
     }
 
     /// Returns once the request is released.
-    /// - Throws: `operationCancelled` if the caller's task is cancelled before.
+    /// - Throws: `operationCancelled` if the caller's task is cancelled, also where the release comes at the same time.
     func hold() async throws(ServiceError) {
         state.withLock { $0.held += 1 }
         arrival.open()
         await end.wait()
-        if Task.isCancelled, !end.isOpen {
+        if Task.isCancelled {
             var error = FaultRule(.any, .operationCancelled).error()
             error.reason = "The request was cancelled while it was held"
             throw error
