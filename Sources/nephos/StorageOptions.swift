@@ -23,6 +23,9 @@ struct StorageOptions {
         for option in Self.options.map(\.name) where arguments.has(option) && !arguments.has("--storage") {
             throw UsageError("'\(option)' belongs to '--storage postgresql://…'.")
         }
+        if arguments["--data"]?.contains("://") == true {
+            throw UsageError("'--data' takes a directory; the address of a database goes with '--storage'.")
+        }
         if let text = arguments["--storage-connections"] {
             guard let count = Int(text), (1...1000).contains(count) else {
                 throw UsageError("'\(text)' is out of range: '--storage-connections' takes a number from 1 to 1000.")
