@@ -5,10 +5,15 @@ import NephosStorage
 struct FanOutAttempts {
     private var failures = BackOff(limit: Limits.failedChangeEvents)
     private var current: [Int64: [Int64: Int]] = [:]
-    /// The rows of query notifications, by the account that is notified.
-    private var received = FanOutLoad()
-    /// The rows that an account's changes caused.
-    private var caused = FanOutLoad()
+    /// The rows of query notifications, by the account that is notified and the database: who floods one silences no other.
+    private var received = FanOutLoad<Recipient>()
+    /// The work that an account's changes of a database caused.
+    private var caused = FanOutLoad<ChangeEventOrigin>()
+
+    private struct Recipient: Hashable {
+        var account: Int64
+        var database: OwnerID
+    }
 
     func waiting(at now: Int64) -> [Int64] { failures.waiting(at: now) }
 
@@ -20,28 +25,27 @@ struct FanOutAttempts {
         current[event] = page.end == nil ? nil : page.counts
         if current.count > Limits.failedChangeEvents { current.removeAll() }
         for item in page.items where item.isOfQuery {
-            received.add(item.destinations, to: item.subscription.account, at: now)
+            let recipient = Recipient(account: item.subscription.account, database: item.subscription.owner)
+            received.add(Double(item.destinations), to: recipient, at: now)
         }
-        caused.add(page.items.reduce(0) { $0 + $1.destinations }, to: page.event.originAccount, at: now)
+        caused.add(page.work, to: page.event.origin, at: now)
     }
 
-    /// Whether an account has had so many query notifications lately that further ones are dropped.
-    func isFlooded(_ account: Int64, at now: Int64) -> Bool {
-        received.rows(account, at: now) >= Double(Limits.outboxRowsPerAccount)
+    /// Whether an account has had so many query notifications of a database lately that further ones are dropped.
+    func isFlooded(_ account: Int64, _ database: OwnerID, at now: Int64) -> Bool {
+        received.rows(Recipient(account: account, database: database), at: now) >= Double(Limits.outboxRowsPerAccount)
     }
 
-    /// Whether other accounts' events go before this account's.
-    func isBehind(_ account: Int64, at now: Int64) -> Bool {
-        caused.rows(account, at: now) >= Double(Limits.outboxRowsPerPage / 2)
+    /// Whether events of other origins go before those of this one.
+    func isBehind(_ origin: ChangeEventOrigin, at now: Int64) -> Bool {
+        caused.rows(origin, at: now) >= Double(Limits.outboxRowsPerPage / 2)
     }
 
-    /// The next event: the oldest of the account whose changes caused the fewest rows lately.
-    func turn(_ events: [(id: Int64, originAccount: Int64)], at now: Int64) -> Int64? {
-        var rows: [Int64: Double] = [:]
-        for event in events where rows[event.originAccount] == nil {
-            rows[event.originAccount] = caused.rows(event.originAccount, at: now)
-        }
-        return events.min { (rows[$0.originAccount] ?? 0, $0.id) < (rows[$1.originAccount] ?? 0, $1.id) }?.id
+    /// The next event: the oldest of the origin that caused the least work lately.
+    func turn(_ events: [(id: Int64, origin: ChangeEventOrigin)], at now: Int64) -> Int64? {
+        var rows: [ChangeEventOrigin: Double] = [:]
+        for event in events where rows[event.origin] == nil { rows[event.origin] = caused.rows(event.origin, at: now) }
+        return events.min { (rows[$0.origin] ?? 0, $0.id) < (rows[$1.origin] ?? 0, $1.id) }?.id
     }
 
     /// - Returns: the number of milliseconds until the retry.

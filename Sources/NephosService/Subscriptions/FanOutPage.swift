@@ -35,6 +35,15 @@ struct FanOutPage: Sendable {
     var faults: [String] = []
     /// The number of notifications of the event so far, per account.
     var counts: [Int64: Int] = [:]
+    /// The number of subscriptions that were examined.
+    var examined = 0
+    /// The number of bytes that were compared with their conditions.
+    var compared = 0
+
+    /// What the page costs, in outbox rows: a row takes as long as 16 subscriptions or 128 KiB of conditions.
+    var work: Double {
+        Double(items.reduce(0) { $0 + $1.destinations }) + Double(examined) / 16 + Double(compared) / (128 * 1024)
+    }
 
     var origin: Notifier.Origin? {
         event.originAccount == 0 ? nil : Notifier.Origin(account: event.originAccount, clientID: event.originClient)
@@ -88,7 +97,7 @@ struct FanOutReader {
         _ attempts: FanOutAttempts, _ waiting: [Int64], _ now: Int64, _ reader: StorageReader
     ) throws -> ChangeEventRow? {
         let first = try reader.changeEvents(after: 0, limit: waiting.count + 1).first { !waiting.contains($0.id) }
-        guard let first, attempts.isBehind(first.originAccount, at: now) else { return first }
+        guard let first, attempts.isBehind(first.origin, at: now) else { return first }
         let events = try reader.changeEventOrigins(limit: Int(Limits.waitingChangeEvents))
         guard let turn = attempts.turn(events.filter { !waiting.contains($0.id) }, at: now) else { return first }
         return try reader.changeEvents(after: turn - 1, limit: 1).first
@@ -141,6 +150,7 @@ struct FanOutReader {
             }
             let rows = try reader.subscriptions(
                 owner: page.event.zone.owner, recordType: type, after: start, limit: room)
+            page.examined += rows.count
             for row in rows {
                 if row.since < page.event.sequence { try tell(row, matching, zoneID) }
                 if isFull { return page }
@@ -173,11 +183,13 @@ struct FanOutReader {
         // Without a destination, only a subscription that fires once has an effect: it is deleted.
         if destinations == 0, !subscription.firesOnce { return }
         let isTooExpensive = compared[row.account, default: 0] > Limits.bytesComparedPerEvent
-        let isSpent = isFull(row.account) || subscription.subscriptionType == .query && isFlooded(row.account)
+        let isSpent = isFull(row.account) || subscription.subscriptionType == .query && isFlooded(row)
         if isSpent, isTooExpensive || !subscription.firesOnce { return }
+        let before = compared[row.account, default: 0]
         let outcome = matching.outcome(
             for: subscription, row, permissions: try permissions(of: row.account),
             compared: &compared[row.account, default: 0])
+        page.compared += compared[row.account, default: 0] - before
         defer { endIfTooExpensive(row.account) }
         switch outcome {
         case .nothing: return
@@ -217,10 +229,10 @@ struct FanOutReader {
         return page.counts[account, default: 0] >= min(Limits.waitingNotifications, most)
     }
 
-    private mutating func isFlooded(_ account: Int64) -> Bool {
-        if let known = flooded[account] { return known }
-        let found = attempts.isFlooded(account, at: now)
-        flooded[account] = found
+    private mutating func isFlooded(_ row: SubscriptionRow) -> Bool {
+        if let known = flooded[row.account] { return known }
+        let found = attempts.isFlooded(row.account, row.owner, at: now)
+        flooded[row.account] = found
         return found
     }
 

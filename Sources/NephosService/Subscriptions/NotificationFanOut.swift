@@ -2,9 +2,10 @@ import NephosStorage
 import Synchronization
 
 /// The background job that notifies the subscribers of a store. It handles one change event after another in commit
-/// order; after an account's changes caused many notifications, other accounts' events go before its next. For each event it matches subscriptions over a snapshot, then inserts a few outbox rows per transaction, so
-/// that no writer waits long. The job's position is stored with the event, so a crash neither loses a notification nor
-/// repeats one. A failed event is retried with back-off, and does not block other events.
+/// order; after an account's changes of a database caused much work, other events go before its next ones there. For each
+/// event it matches subscriptions over a snapshot, then inserts a few outbox rows per transaction, so that no writer waits
+/// long. The job's position is stored with the event, so a crash neither loses a notification nor repeats one. A failed
+/// event is retried with back-off, and does not block other events.
 final class NotificationFanOut: Sendable {
     private let id: StoreID
     private let engine: any StorageEngine

@@ -13,6 +13,8 @@ package struct ChangeEventRow: Hashable, Sendable {
     /// The position of the last notified subscription; nil before the first notification.
     package var position: SubscriptionPosition?
 
+    package var origin: ChangeEventOrigin { ChangeEventOrigin(account: originAccount, database: zone.owner) }
+
     package init(
         id: Int64 = 0, zone: ZoneKey, zoneName: String, sequence: Int64, originAccount: Int64 = 0,
         originClient: String = "", body: [UInt8], position: SubscriptionPosition? = nil
@@ -42,5 +44,16 @@ package struct SubscriptionPosition: Hashable, Sendable {
         self.account = account
         self.id = id
         self.count = count
+    }
+}
+
+/// The account that caused a change event, and the owner of the database that it changed.
+package struct ChangeEventOrigin: Hashable, Sendable {
+    package var account: Int64
+    package var database: OwnerID
+
+    package init(account: Int64, database: OwnerID) {
+        self.account = account
+        self.database = database
     }
 }

@@ -9,7 +9,7 @@ extension SQL {
             FROM change_event WHERE \(Self.ofStore()) AND id > $1 ORDER BY id LIMIT $2
             """
         case .changeEventOrigins:
-            "SELECT id, origin_account FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1"
+            "SELECT id, origin_account, owner FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1"
         case .lastChangeEvent: "SELECT id FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id DESC LIMIT 1"
         case .insertChangeEvent:
             """
@@ -37,9 +37,11 @@ extension StorageReader {
         try rows(.changeEvents, bind: { try $0.bind(id).bind(limit: limit) }, read: { ChangeEventRow($0) })
     }
 
-    /// The IDs of the pending change events and the accounts that caused them, the oldest first: at most `limit`.
-    package final func changeEventOrigins(limit: Int) throws -> [(id: Int64, originAccount: Int64)] {
-        try rows(.changeEventOrigins, bind: { try $0.bind(limit: limit) }, read: { ($0.integer(0), $0.integer(1)) })
+    /// The pending change events with the accounts that caused them and the databases, the oldest first: at most `limit`.
+    package final func changeEventOrigins(limit: Int) throws -> [(id: Int64, origin: ChangeEventOrigin)] {
+        try rows(.changeEventOrigins, bind: { try $0.bind(limit: limit) }) {
+            ($0.integer(0), ChangeEventOrigin(account: $0.integer(1), database: OwnerID(rawValue: $0.owner(2))))
+        }
     }
 
     /// The ID of the newest pending event; nil if no event is pending.

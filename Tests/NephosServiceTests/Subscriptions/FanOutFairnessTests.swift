@@ -66,12 +66,37 @@ import Testing
         await cloud.service.close()
     }
 
-    @Test func `an account's query notifications beyond a burst are dropped, and its zone's are not`() async throws {
+    @Test func `an account whose changes are compared with many subscriptions waits for others, too`() {
+        let row = ChangeEventRow(
+            id: 1, zone: ZoneKey(owner: .everyone, id: 1), zoneName: "Z", sequence: 1, originAccount: 7,
+            originClient: "", body: [])
+        func origin(_ account: Int64, _ owner: OwnerID = .everyone) -> ChangeEventOrigin {
+            ChangeEventOrigin(account: account, database: owner)
+        }
+        for (examined, compared) in [(16 * Limits.outboxRowsPerPage, 0), (0, 128 * 1024 * Limits.outboxRowsPerPage)] {
+            var attempts = FanOutAttempts()
+            var page = FanOutPage(event: row, covered: [], items: [])
+            attempts.advanced(page, at: 0)
+            #expect(!attempts.isBehind(origin(7), at: 0))
+            (page.examined, page.compared) = (examined, compared)
+            attempts.advanced(page, at: 0)
+            #expect(attempts.isBehind(origin(7), at: 0) && !attempts.isBehind(origin(8), at: 0))
+            let own = OwnerID(rawValue: 7)
+            #expect(attempts.turn([(1, origin(7)), (2, origin(8)), (3, origin(7)), (4, origin(9))], at: 0) == 2)
+            #expect(attempts.turn([(1, origin(7)), (2, origin(7, own)), (3, origin(8))], at: 0) == 2)
+            #expect(!attempts.isBehind(origin(7), at: 10_000))
+        }
+    }
+
+    @Test func `query notifications beyond a burst are dropped, those of other databases and of zones are not`()
+        async throws
+    {
         let clock = TestCloud.Clock()
         let cloud = TestCloud(ServiceConfiguration(), clock: clock)
         let database = try await subscribe("heavy", 60, on: cloud)
         let zone = try await TestDatabase(cloud, "heavy").making(zone: "Z")
         _ = try await zone.save(.zone("zone", "Z"))
+        _ = try await zone.save(.query("own", [.create], zone: "Z"))
         let other = TestDatabase(cloud, "other", .public)
         _ = try await other.save(.query("other"))
         _ = try await TestDevice(cloud, "other")
@@ -84,7 +109,7 @@ import Testing
             _ = try await zone.modify([.create(name)])
             await cloud.service.tellSubscribers()
             counts.append(log.subscriptions.count { $0.hasPrefix("query") })
-            #expect(Set(["other", "zone"]).isSubset(of: log.subscriptions))
+            #expect(Set(["other", "zone", "own"]).isSubset(of: log.subscriptions))
         }
         for name in ["a", "b", "c"] { try await save(name) }
         // A burst is 100 notifications to each of 100 devices.
