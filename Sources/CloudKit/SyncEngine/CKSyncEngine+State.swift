@@ -45,7 +45,12 @@ extension CKSyncEngine {
         private let content: Locked<Content>
         /// The handler that is called after every change by the app. `addsWork` is true if the change adds something to
         /// send.
-        private let onChange = Locked<(@Sendable (_ addsWork: Bool) -> Void)?>(nil)
+        private let onChange = Locked<Observer?>(nil)
+
+        /// Not the closure itself: each access through the lock would wrap it once more, until a call overflows the stack.
+        private struct Observer: Sendable {
+            let observe: @Sendable (_ addsWork: Bool) -> Void
+        }
 
         init(_ serialization: Serialization?) {
             content = Locked(serialization.map { Content($0) } ?? Content())
@@ -114,13 +119,15 @@ extension CKSyncEngine {
                 content.time += 1
                 if body(&content) { content.isUnsaved = true }
             }
-            onChange.withLock { $0 }?(addsWork)
+            onChange.withLock { $0 }?.observe(addsWork)
         }
 
         // MARK: For the engine
 
         /// Sets the handler that is called after every change by the app.
-        func observe(_ handler: (@Sendable (_ addsWork: Bool) -> Void)?) { onChange.exchange(handler) }
+        func observe(_ handler: (@Sendable (_ addsWork: Bool) -> Void)?) {
+            onChange.exchange(handler.map { Observer(observe: $0) })
+        }
 
         func read<T>(_ body: (Content) -> T) -> T { content.withLock { body($0) } }
 

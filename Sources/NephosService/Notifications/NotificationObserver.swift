@@ -16,15 +16,22 @@ package struct SentNotification: Hashable, Sendable {
 
 /// Tells one observer of notifications, after their commit.
 package final class NotificationObserver: Sendable {
-    private let observer = Mutex<(@Sendable ([SentNotification]) -> Void)?>(nil)
+    /// Not the closure itself: each access through the mutex would wrap it once more, until a call overflows the stack.
+    private struct Observer: Sendable {
+        let observe: @Sendable ([SentNotification]) -> Void
+    }
+
+    private let observer = Mutex<Observer?>(nil)
 
     /// - Parameter observe: called on the thread that notifies, so it must not block.
-    package func set(_ observe: @escaping @Sendable ([SentNotification]) -> Void) { observer.withLock { $0 = observe } }
+    package func set(_ observe: @escaping @Sendable ([SentNotification]) -> Void) {
+        observer.withLock { $0 = Observer(observe: observe) }
+    }
 
     /// - Parameter notifications: not evaluated without an observer.
     func tell(_ notifications: () -> [SentNotification]) {
-        guard let observe = observer.withLock({ $0 }) else { return }
+        guard let observer = observer.withLock(\.self) else { return }
         let notifications = notifications()
-        if !notifications.isEmpty { observe(notifications) }
+        if !notifications.isEmpty { observer.observe(notifications) }
     }
 }
