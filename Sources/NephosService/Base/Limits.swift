@@ -243,11 +243,11 @@ package enum Limits {
     /// The maximum number of outbox rows of the notifications made per snapshot of a fan-out, excluding those of the last
     /// one: about half a second. An account whose changes caused half of that waits for other accounts' turns.
     static let outboxRowsPerPage = 2000
-    /// The maximum number of outbox rows per account and change event, and of its query notifications in a burst: the queues
-    /// of ten destinations. Further query notifications are dropped, beyond `outboxRowsPerSecond`.
-    static let outboxRowsPerAccount = 10_000
-    /// The number of outbox rows per second by which an account's burst falls.
-    static let outboxRowsPerSecond = 200.0
+    /// The maximum number of outbox rows of an account's query notifications of one account's changes in a burst: the queues of
+    /// all its destinations. Further ones are dropped, beyond `outboxRowsPerSecond`.
+    static let outboxRowsPerAccount = waitingNotifications * pushTokensPerAccount
+    /// The number of outbox rows per second by which a burst falls.
+    static let outboxRowsPerSecond = 500.0
     /// The maximum number of change events that wait for their fan-out. The oldest events beyond it are evicted.
     static let waitingChangeEvents: Int64 = 20_000
     /// The maximum number of change events that one transaction evicts.

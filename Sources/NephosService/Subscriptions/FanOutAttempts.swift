@@ -5,14 +5,17 @@ import NephosStorage
 struct FanOutAttempts {
     private var failures = BackOff(limit: Limits.failedChangeEvents)
     private var current: [Int64: [Int64: Int]] = [:]
-    /// The rows of query notifications, by the account that is notified and the database: who floods one silences no other.
+    /// The rows of query notifications, by the account that is notified and the one whose changes they are about: a flood
+    /// silences no other account's.
     private var received = FanOutLoad<Recipient>()
+    /// The number of events so far.
+    private var turns = 0
     /// The work that an account's changes of a database caused.
     private var caused = FanOutLoad<ChangeEventOrigin>()
 
     private struct Recipient: Hashable {
         var account: Int64
-        var database: OwnerID
+        var origin: Int64
     }
 
     func waiting(at now: Int64) -> [Int64] { failures.waiting(at: now) }
@@ -22,23 +25,25 @@ struct FanOutAttempts {
     mutating func advanced(_ page: FanOutPage, at now: Int64) {
         let event = page.event.id
         failures.succeeded(event)
+        turns &+= 1
         current[event] = page.end == nil ? nil : page.counts
         if current.count > Limits.failedChangeEvents { current.removeAll() }
         for item in page.items where item.isOfQuery {
-            let recipient = Recipient(account: item.subscription.account, database: item.subscription.owner)
+            let recipient = Recipient(account: item.subscription.account, origin: page.event.originAccount)
             received.add(Double(item.destinations), to: recipient, at: now)
         }
         caused.add(page.work, to: page.event.origin, at: now)
     }
 
-    /// Whether an account has had so many query notifications of a database lately that further ones are dropped.
-    func isFlooded(_ account: Int64, _ database: OwnerID, at now: Int64) -> Bool {
-        received.rows(Recipient(account: account, database: database), at: now) >= Double(Limits.outboxRowsPerAccount)
+    /// Whether an account has had so many query notifications of another's changes lately, or of its own, that further ones
+    /// are dropped.
+    func isFlooded(_ account: Int64, by origin: Int64, at now: Int64) -> Bool {
+        received.rows(Recipient(account: account, origin: origin), at: now) >= Double(Limits.outboxRowsPerAccount)
     }
 
-    /// Whether events of other origins go before those of this one.
+    /// Whether events of other origins go before those of this one: not at every eighth page, so that no event starves.
     func isBehind(_ origin: ChangeEventOrigin, at now: Int64) -> Bool {
-        caused.rows(origin, at: now) >= Double(Limits.outboxRowsPerPage / 2)
+        turns % 8 != 7 && caused.rows(origin, at: now) >= Double(Limits.outboxRowsPerPage / 2)
     }
 
     /// The next event: the oldest of the origin that caused the least work lately.

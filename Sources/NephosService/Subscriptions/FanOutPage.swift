@@ -222,16 +222,12 @@ struct FanOutReader {
         )
     }
 
-    /// Whether more notifications of the event would not fit into the queue of a destination of the account, or the event
-    /// has had `Limits.outboxRowsPerAccount` for it.
-    private func isFull(_ account: Int64) -> Bool {
-        let most = Limits.outboxRowsPerAccount / max(1, destinations[account, default: 1])
-        return page.counts[account, default: 0] >= min(Limits.waitingNotifications, most)
-    }
+    /// Whether more notifications of the event would not fit into the queue of a destination of the account.
+    private func isFull(_ account: Int64) -> Bool { page.counts[account, default: 0] >= Limits.waitingNotifications }
 
     private mutating func isFlooded(_ row: SubscriptionRow) -> Bool {
         if let known = flooded[row.account] { return known }
-        let found = attempts.isFlooded(row.account, row.owner, at: now)
+        let found = attempts.isFlooded(row.account, by: page.event.originAccount, at: now)
         flooded[row.account] = found
         return found
     }
