@@ -20,6 +20,8 @@ final class Exchange {
     private let watched: WatchedConnection?
     /// The address that identifies the client without an account.
     private var client: PeerAddress
+    /// The account to which the bytes of the body and of the answer are charged; nil while none is known.
+    private var account: String?
     /// The time at which the body began to arrive, in milliseconds.
     private var begun: Int64 = 0
     /// Whether the server counts the exchange as an open request.
@@ -157,7 +159,8 @@ final class Exchange {
 
     /// Returns the holder to which the bytes of the body and of the answer are charged.
     private func holder(_ bridge: HTTPBridge) -> Holder {
-        if let account = bridge.options.account(request) { return .account(account) }
+        account = account ?? bridge.options.account(request)
+        if let account { return .account(account) }
         if let user = request.localUser { return .localUser(user) }
         return .address(client)
     }

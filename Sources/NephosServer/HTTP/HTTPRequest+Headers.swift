@@ -13,6 +13,10 @@ extension HTTPRequest {
     /// Whether the target is that of a page for people.
     var isOfPage: Bool { Self.pages.contains(where: target.hasPrefix) }
 
+    private static let protocolPath = "/\(DatabasePath.module)/"
+
+    private var isOfProtocol: Bool { target.hasPrefix(Self.protocolPath) }
+
     /// Reads the headers after they have arrived.
     /// - Returns: the values that the headers announce about the body.
     mutating func readHeaders(_ connection: OpaquePointer, _ options: HTTPServer.Options) -> ExchangeState.Head {
@@ -27,18 +31,13 @@ extension HTTPRequest {
                 signature: Self.header("X-Apple-CloudKit-Request-SignatureV1", connection) ?? "", target: target)
         }
         if options.takesAccessToken { accessToken = Self.header("X-Nephos-Access-Token", connection) }
-        if isOfPage { cookie = Self.header("Cookie", connection) }
+        if !isOfProtocol { readPageHeaders(connection) }
         fetchSite = Self.header("Sec-Fetch-Site", connection)
         fetchMode = Self.header("Sec-Fetch-Mode", connection)
         takesAdditions = Self.header(AnswerAdditions.header, connection) != nil
         fault = Self.header("X-Nephos-Fault", connection)
         contentEncoding = Self.header("Content-Encoding", connection)
         let length = Self.header("Content-Length", connection).flatMap(Self.length)
-        if target.hasPrefix(WebFiles.path) || target.hasPrefix(CloudKitJS.path + "/") {
-            transfer.ifNoneMatch = Self.header("If-None-Match", connection)
-            transfer.acceptsGzip = Self.header("Accept-Encoding", connection).map(GzipBody.isAccepted) ?? false
-        }
-        if StatusRoutes.isStream(target: target) { transfer.lastEventID = Self.header("Last-Event-ID", connection) }
         let isTransfer = options.isTransfer(target)
         if isTransfer {
             transfer.contentLength = length.map(Int64.init)
@@ -51,6 +50,16 @@ extension HTTPRequest {
             isAmbiguous: problem != nil, isStreamed: isTransfer && method == .post,
             isChunked: length == nil && method == .post && Self.header("Transfer-Encoding", connection) != nil,
             isEncoded: contentEncoding != nil)
+    }
+
+    /// Reads the headers of pages, files and streams, which requests of CloudKit Web Services do not have.
+    private mutating func readPageHeaders(_ connection: OpaquePointer) {
+        if isOfPage { cookie = Self.header("Cookie", connection) }
+        if target.hasPrefix(WebFiles.path) || target.hasPrefix(CloudKitJS.path + "/") {
+            transfer.ifNoneMatch = Self.header("If-None-Match", connection)
+            transfer.acceptsGzip = Self.header("Accept-Encoding", connection).map(GzipBody.isAccepted) ?? false
+        }
+        if StatusRoutes.isStream(target: target) { transfer.lastEventID = Self.header("Last-Event-ID", connection) }
     }
 
     /// Parses a length in bytes; nil if the text is no number, `.max` if the number overflows, which exceeds every

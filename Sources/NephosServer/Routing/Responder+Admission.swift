@@ -30,10 +30,9 @@ extension Responder {
         guard let target = RequestTarget(request.target), let route = router.route(target),
             route.answers(request.method)
         else { return 0 }
-        let container = target.components.count > 2 ? target.components[2] : ""
-        if let right = route.access.right(container: container) {
+        if let right = route.access.right(container: target.container) {
             try checkOwnPage(request)
-            _ = try await administrator(request, target, route, right, container)
+            _ = try await administrator(request, target, route, right, target.container)
         }
         guard route.access == .container else { return route.bodyLimit }
         let path = try DatabasePath(target.components)

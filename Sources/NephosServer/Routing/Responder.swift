@@ -7,12 +7,12 @@ import Synchronization
 /// The steps are, in order: the loopback guard, the route, the method, the size of the body, and the route's own work.
 /// Then the headers of every answer are added, and the metrics are updated.
 package final class Responder: Sendable {
-    private let service: NephosService
+    let service: NephosService
     let access: any ServerAccess
     let router: Router
-    private let metrics = Metrics()
+    let metrics = Metrics()
     let requestIDs = RequestIDs()
-    private let recent = RecentRequests()
+    let recent = RecentRequests()
     let streams: RequestStreams
     let clients = ClientLog()
     private let log: (@Sendable (AnsweredRequest) -> Void)?
@@ -65,45 +65,78 @@ package final class Responder: Sendable {
         await respond(to: request, nil, requestID: requestIDs.next())
     }
 
+    /// A request while it is answered.
+    private struct Work {
+        let request: HTTPRequest
+        let requestID: String
+        let target: RequestTarget?
+        let route: Route?
+        /// The details for the log and the status page; nil if neither needs them.
+        let details: RequestDetails?
+        let skipsSuccesses: Bool
+        let timing: RequestTiming
+        let start = ContinuousClock.now
+
+        var recorded: Route.Recorded { route?.recorded ?? .all }
+    }
+
     /// - Parameter refusal: the refusal of the request before its body was read; nil for none.
     func respond(to request: HTTPRequest, _ refusal: Refusal?, requestID: String) async -> HTTPResponse {
-        let start = ContinuousClock.now
-        metrics.began()
-        let target = RequestTarget(request.target)
-        let route = target.flatMap { router.route($0) }
-        var response: HTTPResponse
-        let recorded = route?.recorded ?? .all
-        let (details, skipsSuccesses) = details(recorded) ?? (nil, false)
-        var refused: Refusal?
+        let work = begin(request, requestID)
         var reader: String?
-        let timing = RequestTiming(client: request.client, requestID: requestID)
         do throws(Refusal) {
             if let problem = request.problem { throw Refusal(.badRequest, problem) }
             try access.check(request)
-            if let origin = request.origin, origin != "null" {
-                let mayRead = await timing.measure { await access.mayRead(origin, request, target) }
-                if mayRead { reader = origin }
-            }
+            if request.origin != nil { reader = await self.reader(work) }
             if let refusal { throw refusal }
-            response = try await timing.measure {
-                await answer(request, target, route, requestID, details)
-            }.get()
+            let response = try await work.timing.measure { await answer(work) }.get()
+            return finish(response, work, nil, reader: reader)
         } catch let refusal {
-            refused = refusal
-            if reader == nil, refusal.isPublic, let origin = request.origin, origin != "null" { reader = origin }
-            response = await answer(refusal, to: request, target, requestID)
+            if refusal.isPublic { reader = reader ?? Self.origin(request) }
+            let response = await answer(refusal, to: request, work.target, requestID)
+            return finish(response, work, refusal, reader: reader)
         }
-        complete(&response, of: request, target, route, requestID, reader: reader)
-        let duration = ContinuousClock.now - start
-        let stages = timing.stages
+    }
+
+    private func begin(_ request: HTTPRequest, _ requestID: String) -> Work {
+        metrics.began()
+        let target = RequestTarget(request.target)
+        let route = target.flatMap { router.route($0) }
+        let (details, skipsSuccesses) = details(route?.recorded ?? .all) ?? (nil, false)
+        return Work(
+            request: request, requestID: requestID, target: target, route: route, details: details,
+            skipsSuccesses: skipsSuccesses, timing: RequestTiming(client: request.client, requestID: requestID))
+    }
+
+    /// Returns the origin of the web page that sends the request; nil for other clients.
+    private static func origin(_ request: HTTPRequest) -> String? {
+        request.origin.flatMap { $0 == "null" ? nil : $0 }
+    }
+
+    /// Returns the origin of the web page that may read the answer; nil for none.
+    private func reader(_ work: Work) async -> String? {
+        guard let origin = Self.origin(work.request) else { return nil }
+        let mayRead = await work.timing.measure { await access.mayRead(origin, work.request, work.target) }
+        return mayRead ? origin : nil
+    }
+
+    /// Adds to an answer what all of its kind have, counts it and records it.
+    private func finish(
+        _ response: HTTPResponse, _ work: Work, _ refused: Refusal?, reader: String?
+    ) -> HTTPResponse {
+        var response = response
+        let (request, route) = (work.request, work.route)
+        complete(&response, of: request, work.target, route, work.requestID, reader: reader)
+        let duration = ContinuousClock.now - work.start
+        let stages = work.timing.stages
         metrics.answered(
             route: route?.path ?? "none", status: response.status, error: refused?.code, after: duration, stages)
-        let isSuccess = response.status < 400 && details?.failedItems == 0
-        if skipsSuccesses, isSuccess {
-            if recorded == .all { recent.skip() }
-        } else if let details {
-            let entry = Self.entry(request, route, details, refused, response, requestID, duration, stages)
-            if recorded == .all || !isSuccess {
+        let isSuccess = response.status < 400 && work.details?.failedItems == 0
+        if work.skipsSuccesses, isSuccess {
+            if work.recorded == .all { recent.skip() }
+        } else if let details = work.details {
+            let entry = Self.entry(request, route, details, refused, response, work.requestID, duration, stages)
+            if work.recorded == .all || !isSuccess {
                 recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
             }
             log?(entry)
@@ -201,44 +234,48 @@ package final class Responder: Sendable {
     /// The minimum size in bytes of a path component that is treated as a secret.
     private static let secretSize = 20
 
-    private func answer(
-        _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
-        _ details: RequestDetails?
-    ) async -> Result<HTTPResponse, Refusal> {
+    private func answer(_ work: Work) async -> Result<HTTPResponse, Refusal> {
         do throws(Refusal) {
-            return .success(try await routed(request, target, route, requestID, details))
+            // This also answers for unknown paths, because a page's script sees the 404 only after a successful preflight.
+            if work.request.method == .options { return .success(CrossOrigin.preflight(work.route)) }
+            let (request, target, route) = try checked(work)
+            let administrator: Administrator? =
+                if let right = route.access.right(container: target.container) {
+                    try await administrator(request, target, route, right)
+                } else {
+                    nil
+                }
+            if let administrator, access.installation != nil {
+                work.details?.account = administrator.actor(address: "").name
+            }
+            return .success(
+                try await route.handler(
+                    RoutedRequest(
+                        responder: self, administrator: administrator, request: request, target: target,
+                        requestID: work.requestID, notesClients: recent.notesClients(at: service.environment.now()),
+                        details: work.details)))
         } catch {
             return .failure(error)
         }
     }
 
-    private func routed(
-        _ request: HTTPRequest, _ target: RequestTarget?, _ route: Route?, _ requestID: String,
-        _ details: RequestDetails?
-    ) async throws(Refusal) -> HTTPResponse {
-        // This also answers for unknown paths, because a page's script sees the 404 only after a successful preflight.
-        if request.method == .options { return CrossOrigin.preflight(route) }
+    /// Returns the request with its body decoded, its target and its route.
+    /// - Throws: if there is no such route, if it does not answer the method, or if the body is too large.
+    private func checked(_ work: Work) throws(Refusal) -> (HTTPRequest, RequestTarget, Route) {
+        var request = work.request
         // The rate of an admitted request's address was counted at its admission.
         if request.bodyLimit == nil { try access.admit(request) }
-        guard let target else { throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8") }
-        guard let route else { throw try unknownPath(target) }
-        guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
-        if request.bodyIsTooLarge {
-            throw .bodyTooLarge(limit: min(route.bodyLimit, request.bodyLimit ?? .max))
+        guard let target = work.target else {
+            throw Refusal(.badRequest, "the path's percent-encoding is not valid UTF-8")
         }
-        var request = request
+        guard let route = work.route else { throw try unknownPath(target) }
+        guard route.answers(request.method) else { throw .methodNotAllowed(route.allowedMethods) }
+        let limit = min(route.bodyLimit, request.bodyLimit ?? .max)
+        if request.bodyIsTooLarge { throw .bodyTooLarge(limit: limit) }
         request.signature?.setBody(request.body)
-        request = try request.decoded(limit: min(route.bodyLimit, request.bodyLimit ?? .max))
+        request = try request.decoded(limit: limit)
         if request.body.count > route.bodyLimit { throw .bodyTooLarge(limit: route.bodyLimit) }
-        let administrator = try await administrator(request, target, route)
-        if let administrator, access.installation != nil { details?.account = administrator.actor(address: "").name }
-        return try await route.handler(
-            RoutedRequest(
-                access: access, administrator: administrator, request: request, target: target, requestID: requestID,
-                service: service,
-                metrics: metrics, recent: recent, streams: streams, clients: clients,
-                notesClients: recent.notesClients(at: service.environment.now()),
-                details: details))
+        return (request, target, route)
     }
 
     /// Refuses web pages of other origins than the server's: the administration answers its own pages, and clients that are
@@ -252,12 +289,11 @@ package final class Responder: Sendable {
         throw Refusal(.accessDenied, "the administration answers no web pages of other origins")
     }
 
-    /// Returns the caller of a route of the administration, who has the right that the route needs; nil for other routes.
+    /// Returns the caller of a route of the administration, who has the right that the route needs.
     private func administrator(
-        _ request: HTTPRequest, _ target: RequestTarget, _ route: Route
-    ) async throws(Refusal) -> Administrator? {
-        let container = target.components.count > 2 ? target.components[2] : ""
-        guard let right = route.access.right(container: container) else { return nil }
+        _ request: HTTPRequest, _ target: RequestTarget, _ route: Route, _ right: AdministrationRight
+    ) async throws(Refusal) -> Administrator {
+        let container = target.container
         try checkOwnPage(request)
         let administrator = try await administrator(request, target, route, right, container)
         if route.access == .view || route.access == .change { try await access.checkExists(container: container) }
@@ -301,6 +337,9 @@ package final class Responder: Sendable {
 }
 
 extension RequestTarget {
+    /// The container in the path of a route of a container; empty in a shorter path.
+    var container: String { components.count > 2 ? components[2] : "" }
+
     /// Whether the target belongs to CloudKit Web Services, and not to our own routes.
     var isOfProtocol: Bool {
         components.first == DatabasePath.module || components.first == DatabasePath.deviceModule

@@ -127,21 +127,23 @@ enum RouteAccess: Hashable, Sendable, CaseIterable {
 
 /// A request that is passed to a route, with its context.
 struct RoutedRequest: Sendable {
-    let access: any ServerAccess
+    let responder: Responder
     /// The caller, on a route of the administration; nil on others.
     let administrator: Administrator?
     let request: HTTPRequest
     let target: RequestTarget
     let requestID: String
-    let service: NephosService
-    let metrics: Metrics
-    let recent: RecentRequests
-    let streams: RequestStreams
-    let clients: ClientLog
     /// Whether the request's client is noted, as the dashboard was looked at.
     let notesClients: Bool
     /// The details for the log and the status page; nil if neither needs them.
     let details: RequestDetails?
+
+    var access: any ServerAccess { responder.access }
+    var service: NephosService { responder.service }
+    var metrics: Metrics { responder.metrics }
+    var recent: RecentRequests { responder.recent }
+    var streams: RequestStreams { responder.streams }
+    var clients: ClientLog { responder.clients }
 }
 
 /// Finds the route of a path.
