@@ -84,6 +84,9 @@ struct RecordValidation {
             if name != user.userRecordName, !RecordName.isSystems(name) {
                 throw .invalid("records of the type 'Users' are made by the system")
             }
+            if !ZoneRules.isDefault(zone.zoneName) {
+                throw .invalid("the user record is in the default zone, and not in '\(zone.zoneName)'")
+            }
         } else if recordType == SystemRecordType.share {
             if scope == .public { throw .badDatabase("the public database holds no shares: record '\(name)'") }
             if ZoneRules.isDefault(zone.zoneName) {

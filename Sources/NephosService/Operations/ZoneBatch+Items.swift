@@ -99,6 +99,7 @@ extension ZoneBatch {
             row = merge.inserted(operation, type: type, fields: fields)
         }
         try FieldMerge.checkSize(row)
+        if sent.hasAssets { try AssetAdmission.checkCount(row) }
         if let quotaRefusal, row.fields.count > stored?.fields.count ?? -1 { throw quotaRefusal }
         let keepsSome = stored != nil && replaces && !operation.keep.isEmpty
         return PlannedSave(

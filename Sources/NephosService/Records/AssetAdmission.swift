@@ -14,32 +14,38 @@ struct AssetAdmission {
     let scope: DatabaseScope
     let reader: StorageReader
 
-    /// The fields with their assets in stored form, and the unsaved uploads that the save moves into the database.
+    /// The fields with their assets in stored form, whether there are any, and the unsaved uploads that the save moves into the database.
     func admit(
         _ fields: RecordFields, of recordName: String, stored: RecordRow?
-    ) throws -> (fields: RecordFields, uploads: [AssetRow]) {
+    ) throws -> (fields: RecordFields, hasAssets: Bool, uploads: [AssetRow]) {
         var result = fields
+        var hasAssets = false
         var uploads: [AssetRow] = []
-        var count = 0
+        lazy var known = stored.map(Self.assetsByField) ?? [:]
         for entry in fields.entries {
             guard let value = entry.field.value, !value.assets.isEmpty else { continue }
-            count += value.assets.count
+            hasAssets = true
             let target = AssetTarget(
                 zone: zone, account: access.account, recordName: recordName, fieldName: entry.name)
-            let known = stored.map { Self.assets(of: $0, field: entry.name) } ?? []
-            let admitted = try value.mappingAssets { try admit($0, target, known, &uploads) }
+            let knownInField = known[entry.name] ?? []
+            let admitted = try value.mappingAssets { try admit($0, target, knownInField, &uploads) }
             result[entry.name] = Field(
                 admitted, hasDeclaredType: entry.field.hasDeclaredType, isEncrypted: entry.field.isEncrypted)
         }
-        if count > Limits.assetsPerRecord {
-            throw ServiceError.limitExceeded(
-                "record '\(recordName)' holds \(count) assets; at most \(Limits.assetsPerRecord) are allowed")
-        }
-        return (result, uploads)
+        return (result, hasAssets, uploads)
     }
 
-    private static func assets(of row: RecordRow, field: String) -> [AssetValue] {
-        EncodedFields(bytes: row.fields).assets().filter { $0.name == field }.map(\.value)
+    /// Throws if a record as it would be stored, with the fields that the save keeps, has too many assets.
+    /// - Throws: `limitExceeded`.
+    static func checkCount(_ row: RecordRow) throws(ServiceError) {
+        let count = EncodedFields(bytes: row.fields).assets().count
+        guard count > Limits.assetsPerRecord else { return }
+        throw .limitExceeded(
+            "record '\(row.name)' holds \(count) assets; at most \(Limits.assetsPerRecord) are allowed")
+    }
+
+    private static func assetsByField(of row: RecordRow) -> [String: [AssetValue]] {
+        Dictionary(grouping: EncodedFields(bytes: row.fields).assets(), by: \.name).mapValues { $0.map(\.value) }
     }
 
     private func admit(

@@ -19,20 +19,23 @@ import Testing
         me = TestDatabase(cloud)
     }
 
-    private func token(_ record: String, _ database: TestDatabase) async throws -> String {
+    private func token(_ record: String, _ database: TestDatabase, field: String = "file") async throws -> String {
         let answer = try await cloud.service.assetUploads(
-            AssetUploadRequest(tokens: [AssetField(recordName: record, recordType: "Note", fieldName: "file")]),
+            AssetUploadRequest(tokens: [AssetField(recordName: record, recordType: "Note", fieldName: field)]),
             database.context)
         return try answer.firstToken()
     }
 
-    private func begin(_ record: String, _ database: TestDatabase, size: Int64? = nil) async throws -> AssetUpload {
+    private func begin(
+        _ record: String, _ database: TestDatabase, size: Int64? = nil, field: String = "file"
+    ) async throws -> AssetUpload {
         try await cloud.service.beginUpload(
-            try await token(record, database), size: size, container: "iCloud.test", .development, requestID: "R")
+            try await token(record, database, field: field), size: size, container: "iCloud.test", .development,
+            requestID: "R")
     }
 
-    private func upload(_ content: String, _ record: String) async throws -> AssetValue {
-        let upload = try await begin(record, me)
+    private func upload(_ content: String, _ record: String, field: String = "file") async throws -> AssetValue {
+        let upload = try await begin(record, me, field: field)
         try await upload.append(Array(content.utf8))
         return try await upload.finish().singleFile
     }
@@ -69,6 +72,26 @@ import Testing
         }
         #expect(codes == ["", "ACCESS_DENIED", "BAD_REQUEST", ""])
         #expect(answer.failures.map(\.recordName) == ["mei's", "unknown"])
+    }
+
+    @Test func `a record's assets are limited, with those of the fields that a save keeps`() async throws {
+        let values = (try await upload("one", "r", field: "one"), try await upload("two", "r", field: "two"))
+        func list(_ value: AssetValue, _ count: Int) -> FieldValue {
+            .list(of: .asset, Array(repeating: .asset(value), count: count))
+        }
+        func code(_ operation: RecordOperation) async throws -> Int? {
+            try await me.modify([operation])[0].error?.clientErrorCode
+        }
+        let limit = Limits.assetsPerRecord
+        #expect(try await code(.create("r", ["one": list(values.0, limit + 1)])) == 27)
+        #expect(try await code(.create("r", ["one": list(values.0, limit - 1)])) == nil)
+        #expect(try await code(.force("r", ["two": list(values.1, 2)])) == 27)
+        #expect(try await code(.force("r", ["two": list(values.1, 1)])) == nil)
+        #expect(try await code(.force("r", ["one": list(values.0, 1), "two": list(values.1, limit)])) == 27)
+        #expect(try await code(.force("r", ["one": list(values.0, 1), "two": list(values.1, limit - 1)])) == nil)
+        var replacement = RecordOperation.force("r", ["two": list(values.1, limit)])
+        replacement.operationType = .forceReplace
+        #expect(try await code(replacement) == nil)
     }
 
     @Test func `an account's announced bytes are bounded, except for one file`() async throws {

@@ -38,6 +38,21 @@ import Testing
         #expect(try await error(.create("a", type: type))?.clientErrorCode == 12)
     }
 
+    @Test(arguments: [RecordOperation.OperationType.create, .forceUpdate, .forceReplace])
+    func `a custom zone takes no user record`(type: RecordOperation.OperationType) async throws {
+        let cloud = TestCloud()
+        let mine = TestDatabase(cloud)
+        let custom = try await mine.making(zone: "Z")
+        let name = try await cloud.service.currentUser(mine.context).userRecordName
+        for spelling in [name, "__defaultOwner__"] {
+            var operation = RecordOperation.force(spelling, ["nick": .string("m")], type: "Users")
+            operation.operationType = type
+            #expect(try await custom.modify([operation])[0].error?.clientErrorCode == 12)
+            #expect(try await custom.lookup(name)[0].record == nil)
+        }
+        #expect(try await mine.modify([.force(name, ["nick": .string("m")], type: "Users")])[0].error == nil)
+    }
+
     @Test(arguments: ["", "1x", "a b", "x.y", String(repeating: "k", count: 256)])
     func `a field's name is a letter, then letters, digits and underscores`(name: String) async throws {
         #expect(try await error(.create("a", [name: .int64(1)]))?.clientErrorCode == 12)
