@@ -45,6 +45,24 @@ import Testing
         try await held.arrived()
     }
 
+    @Test func `a save that is cancelled while the device enrols is not sent, and another one is`() async throws {
+        let (cloud, database) = (try LocalCloud.current, try database())
+        let (held, sent) = (cloud.hold(.keys, device: "phone"), cloud.requests(.save, device: "phone"))
+        let saves = ["a", "b"].map { name in
+            let note = note(name)
+            note.encryptedValues["secret"] = name
+            return Task { try await database.save(note) }
+        }
+        try await held.arrived()
+        saves[0].cancel()
+        held.release()
+        #expect(await code { _ = try await saves[0].value } == .operationCancelled)
+        _ = try await saves[1].value
+        #expect(try await has("b"))
+        #expect(try await !has("a"))
+        #expect(sent.count == 1)
+    }
+
     @Test func `another device's save meets one that is held`() async throws {
         try await database().save(note("a"))
         let (mine, theirs) = (

@@ -96,6 +96,8 @@ final class AccountService: CloudService {
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
         try await pass { (to) throws(ServiceFailure) in
+            // What came before the request, such as an enrolment that several tasks await, may not end with the task.
+            if Task.isCancelled { throw .cancelled }
             try throttle.check(endpoint.path)
             do throws(ServiceFailure) {
                 return try await to.send(endpoint, request, call)
