@@ -43,24 +43,73 @@ struct ConfigurationFile {
                 "other users may change the configuration file \(path): it is to be root's or the server's user's "
                     + "(chown, chmod 644).")
         }
-        try checkDirectory(of: path, checksOwner)
+        try checkDirectories(of: path, checksOwner)
         return ConfigurationFile(path: path, bytes: try contents(descriptor, path))
     }
 
-    /// Refuses a directory in which other users may replace the file.
-    private static func checkDirectory(of path: String, _ checksOwner: Bool) throws(UsageError) {
-        guard let resolved = realpath(path, nil) else { return }
-        defer { free(resolved) }
-        let parent = String(cString: resolved).split(separator: "/").dropLast().joined(separator: "/")
-        let directory = "/\(parent)"
+    /// Refuses a path of which other users may replace a part: the file, a directory or a symbolic link on the way to it.
+    private static func checkDirectories(of path: String, _ checksOwner: Bool) throws(UsageError) {
+        var directory = path.hasPrefix("/") ? "/" : Self.currentDirectory
+        var parts = Array(path.split(separator: "/").map(String.init).reversed())
+        var links = 0
+        while let part = parts.popLast() {
+            if part == "." { continue }
+            if part == ".." {
+                directory = parent(of: directory)
+                continue
+            }
+            try check(directory, of: path, checksOwner)
+            let entry = directory == "/" ? "/\(part)" : "\(directory)/\(part)"
+            guard let target = link(entry) else {
+                directory = entry
+                continue
+            }
+            links += 1
+            // The file was opened, so its links end; those of a path that changes meanwhile may not.
+            guard links <= linkLimit, !checksOwner || isTrusted(link: entry) else {
+                throw UsageError(
+                    "other users may replace the configuration file \(path): the link \(entry) is to be root's or the "
+                        + "server's user's (chown -h).")
+            }
+            if target.hasPrefix("/") { directory = "/" }
+            parts += target.split(separator: "/").map(String.init).reversed()
+        }
+    }
+
+    private static let linkLimit = 40
+
+    private static func check(_ directory: String, of path: String, _ checksOwner: Bool) throws(UsageError) {
         var status = stat()
-        // With the sticky bit users replace only files of their own.
+        // With the sticky bit users replace only entries of their own.
         guard stat(directory, &status) == 0, status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0,
             !checksOwner || status.st_uid == 0 || status.st_uid == geteuid()
         else {
             throw UsageError(
-                "other users may replace the configuration file \(path): its directory \(directory) is to be root's or "
+                "other users may replace the configuration file \(path): the directory \(directory) is to be root's or "
                     + "the server's user's (chown, chmod 755).")
+        }
+    }
+
+    private static func isTrusted(link: String) -> Bool {
+        var status = stat()
+        return lstat(link, &status) == 0 && (status.st_uid == 0 || status.st_uid == geteuid())
+    }
+
+    private static var currentDirectory: String {
+        guard let path = getcwd(nil, 0) else { return "/" }
+        defer { free(path) }
+        return String(cString: path)
+    }
+
+    private static func parent(of directory: String) -> String {
+        "/" + directory.split(separator: "/").dropLast().joined(separator: "/")
+    }
+
+    /// Returns the target of a symbolic link; nil for another entry.
+    private static func link(_ path: String) -> String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { target in
+            let size = target.baseAddress.map { readlink(path, $0, target.count) } ?? -1
+            return size < 0 ? nil : String(decoding: target[..<size].map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
     }
 

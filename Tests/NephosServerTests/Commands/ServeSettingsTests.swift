@@ -150,18 +150,34 @@ import Testing
     @Test(arguments: [(0o777, true), (0o775, true), (0o1777, false), (0o755, false)])
     func `a file that others may replace is refused`(_ mode: Int, _ isRefused: Bool) async throws {
         try await withTemporaryDirectory { directory in
-            let folder = directory.appendingPathComponent("conf")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-            let file = folder.appendingPathComponent("nephos.conf")
-            try Data("url = http://127.0.0.1:1\ndata = /none/at/all\n".utf8).write(to: file)
-            #expect(chmod(file.path, 0o600) == 0 && chmod(folder.path, mode_t(mode)) == 0)
-            let link = directory.appendingPathComponent("link")
-            try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
-            for path in [file.path, link.path] {
+            func make(_ folder: String) throws -> String {
+                let folder = directory.appendingPathComponent(folder)
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                let file = folder.appendingPathComponent("nephos.conf").path
+                try Data("url = http://127.0.0.1:1\ndata = /none/at/all\n".utf8).write(to: URL(filePath: file))
+                #expect(chmod(file, 0o600) == 0)
+                return file
+            }
+            func link(_ name: String, to destination: String) throws -> String {
+                let link = directory.appendingPathComponent(name).path
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: destination)
+                return link
+            }
+            let (file, below, safe) = (try make("conf"), try make("conf/below"), try make("safe"))
+            let paths = [
+                file, below, try link("link", to: file), try link("conf/link", to: safe),
+                try link("folder", to: "conf/below") + "/nephos.conf",
+                try link("conf/folder", to: "../safe") + "/nephos.conf",
+                directory.appendingPathComponent("safe/../conf/nephos.conf").path,
+            ]
+            #expect(chmod(directory.appendingPathComponent("conf").path, mode_t(mode)) == 0)
+            for path in paths {
                 let finished = try await StartedNephos(["serve", "--check", "--config", path]).finish()
-                #expect(finished.status == (isRefused ? 2 : 1), "\(finished)")
+                #expect(finished.status == (isRefused ? 2 : 1), "\(path): \(finished)")
                 #expect(finished.errors.contains("other users may replace") == isRefused, "\(finished.errors)")
             }
+            let other = try await StartedNephos(["serve", "--check", "--config", safe]).finish()
+            #expect(other.status == 1, "\(other)")
         }
     }
 
