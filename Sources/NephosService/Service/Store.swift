@@ -181,11 +181,11 @@ final class Store: Sendable {
         }
     }
 
-    /// Resumes the work that an earlier process left.
-    func resume() async throws {
+    /// Resumes the work that an earlier process left. A new store has none.
+    func resume(isNew: Bool) async throws {
         try await engine.read { [watched] in try watched.load($0) }
         try await assets.resume()
-        await continueInBackground()
+        if !isNew { await continueInBackground() }
         guard engine.isShared else { return }
         engine.onSignals { [weak self] signals in self?.hear(signals) }
     }

@@ -288,7 +288,7 @@ actor Stores {
                 id: id, engine: engine, files: files, try await Store.prepare(engine, environment, promise),
                 environment: environment, configuration: configuration, quota: quota(of: id),
                 observer: observer, userRecordName: userRecordName)
-            try await store.resume()
+            try await store.resume(isNew: isNew)
             return store
         } catch {
             // The next caller opens the store again.
