@@ -226,7 +226,7 @@ export interface RecordZoneChangesOptions {
   numbersAsStrings?: boolean;
 }
 export interface SharingOptions {
-  record: RecordName; zoneID: ZoneIDForm; shareTitle?: string; shareType?: string; shareThumbnail?: string;
+  record: RecordName; zoneID: ZoneIDForm; shareTitle?: string; shareType?: string; shareThumbnail?: string | ArrayBuffer | ArrayBufferView;
   supportedAccess?: ("PUBLIC" | "PRIVATE")[]; supportedPermissions?: ("READ_WRITE" | "READ_ONLY")[];
 }
 export type RecordName = string | { recordName: string; [key: string]: any };

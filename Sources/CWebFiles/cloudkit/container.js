@@ -102,7 +102,7 @@ class Container {
     const guids = shares.map((share) => share?.value ?? share);
     if (!guids.every((guid) => typeof guid === "string")) throw invalid("a short GUID is a string");
     const { results } = await this.#connection.send("public", action, { shortGUIDs: shares });
-    return new RecordInfosResponse(results.map((one, index) => ({ shortGUID: guids[index], ...one })));
+    return new RecordInfosResponse(itemsOf(results).map((one, index) => ({ shortGUID: guids[index], ...one })));
   }
 
   // MARK: Notifications

@@ -50,7 +50,7 @@ class Connection {
     await this.#session.ready();
     const { epoch } = this.#session;
     const token = options.isNobody ? null : this.#session.token;
-    const text = body === undefined ? undefined : JSON.stringify(body);
+    const text = body === undefined ? undefined : textOf(body);
     const target = path + this.#query();
     const key = this.#configuration.serverKey;
     /** @type {Record<string, string>} */
@@ -92,13 +92,20 @@ class Connection {
     const fetch = this.#services.fetch ?? original;
     if (!fetch) throw new CKError("CONFIGURATION_ERROR", "give 'services.fetch' here");
     try {
-      return await fetch(url, request, original);
+      const response = await fetch(url, request, original);
+      if (!response?.text) throw "no Response";
+      return response;
     } catch (error) {
-      if (error?.name === "AbortError") throw error;
+      if (request?.signal?.aborted) throw error;
       this.#services.logger?.warn?.(`CloudKit: ${url.split("?")[0]}: ${error}`);
       throw new CKError("NETWORK_ERROR", `The service is not reached: ${error?.message ?? error}`);
     }
   }
+}
+
+/** @param {any} body of a request @returns {string} its JSON, which has no cycles, and big integers in fields alone */
+function textOf(body) {
+  try { return JSON.stringify(body); } catch (error) { throw invalid(String(error)); }
 }
 
 /** @param {any} response @returns {Promise<any>} the decoded answer; rejects with the error of a refusal */

@@ -15,7 +15,7 @@ class CKResponse {
 class RecordsResponse extends CKResponse {
   /** @param {any[]} items @param {any} options */
   constructor(items, options) {
-    const { values, errors } = separated(items.map((item) => receivedRecord(item, zoneIDOf(options.zoneID))));
+    const { values, errors } = separated(itemsOf(items).map((item) => receivedRecord(item, zoneIDOf(options.zoneID))));
     super(errors);
     this.isRecordsResponse = true;
     this.records = values;
@@ -66,7 +66,7 @@ class DatabaseChangesResponse extends CKResponse {
 class RecordZoneChangesResponse extends CKResponse {
   /** @param {any[]} zones @param {any[]} requests */
   constructor(zones, requests) {
-    const results = zones.map((zone, index) => zoneChanges(zone, requests[index] ?? {}));
+    const results = itemsOf(zones).map((zone, index) => zoneChanges(zone, requests[index] ?? {}));
     super(results.flatMap((zone) => zone.errors));
     this.isRecordZoneChangesResponse = true;
     this.zones = results;
@@ -115,8 +115,14 @@ class RecordInfosResponse extends CKResponse {
   }
 }
 
+/** @param {any} items of an answer, which may be another program's @returns {any[]} */
+function itemsOf(items) {
+  if (Array.isArray(items)) return items;
+  throw new CKError("UNEXPECTED_SERVER_RESPONSE", "The answer has no list");
+}
+
 /** @param {any[]} items @returns {{ values: any[], errors: CKError[] }} */
 function separated(items) {
   const failed = (item) => item.serverErrorCode !== undefined;
-  return { values: items.filter((item) => !failed(item)), errors: items.filter(failed).map(serverError) };
+  return { values: itemsOf(items).filter((item) => !failed(item)), errors: items.filter(failed).map(serverError) };
 }

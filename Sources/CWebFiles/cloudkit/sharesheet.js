@@ -63,7 +63,9 @@ class ShareSheet {
   }
 
   #show() {
-    const { supportedAccess = ["PUBLIC", "PRIVATE"], supportedPermissions = ["READ_WRITE", "READ_ONLY"], shareTitle } = this.#options;
+    const { shareTitle } = this.#options;
+    const supportedAccess = this.#options.supportedAccess ?? ["PUBLIC", "PRIVATE"];
+    const supportedPermissions = this.#options.supportedPermissions ?? ["READ_WRITE", "READ_ONLY"];
     const open = ["READ_ONLY", "READ_WRITE"].includes(this.#share?.publicPermission);
     const access = choice("Access", { PRIVATE: "Only people you invite", PUBLIC: "Anyone with the link" }, supportedAccess,
       (this.#share ? !open : supportedAccess.includes("PRIVATE")) ? "PRIVATE" : "PUBLIC");
@@ -129,15 +131,15 @@ class ShareSheet {
     const added = emailAddress ? [{ userIdentity: { lookupInfo: { emailAddress } }, type: "USER", permission }] : [];
     const participants = [...this.#people, ...added];
     const { shareTitle, shareType, shareThumbnail, zoneID } = this.#options;
-    const texts = {
-      [this.#names.TITLE_FIELD_NAME]: shareTitle, [this.#names.TYPE_FIELD_NAME]: shareType,
-      [this.#names.THUMBNAIL_IMAGE_DATA_FIELD_NAME]: shareThumbnail,
+    const fields = {
+      [this.#names.TITLE_FIELD_NAME]: { value: shareTitle }, [this.#names.TYPE_FIELD_NAME]: { value: shareType },
+      [this.#names.THUMBNAIL_IMAGE_DATA_FIELD_NAME]: { value: shareThumbnail, type: "BYTES" },
     };
     const { recordName, recordChangeTag } = this.#share ?? {};
     first(await this.#database.saveRecords({
       recordType: this.#names.NAME, recordName, recordChangeTag, participants,
       publicPermission: access === "PUBLIC" ? permission : "NONE",
-      fields: Object.fromEntries(Object.entries(texts).map(([name, value]) => [name, { value }])),
+      fields,
       ...(!this.#share && { forRecord: { recordName: this.#record.recordName, recordChangeTag: this.#record.recordChangeTag } }),
     }, { zoneID }));
     this.#chosen.clear();

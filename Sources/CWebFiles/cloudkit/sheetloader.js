@@ -4,17 +4,24 @@
 const [sheetVersion, sheetIntegrity] = ["SHEET_VERSION", "SHEET_INTEGRITY"];
 /** @type {Promise<any> | null} */ let loadedSheet = null;
 
+/** @type {any} */ let sheetPolicy = null;
+
+/** The address of a script for pages that require trusted types, where they allow the policy `cloudkit`. @param {string} src */
+function trustedURL(src) {
+  sheetPolicy ??= /** @type {any} */ (globalThis).trustedTypes?.createPolicy("cloudkit", { createScriptURL: (url) => url });
+  return sheetPolicy?.createScriptURL(src) ?? src;
+}
+
 /** @param {string} base of the service's addresses @returns {Promise<any>} the class of the sheet */
 function shareSheet(base) {
   // A copy of this script elsewhere has the service's sheet.
   const own = /^https?:.*\/ck\/[^/]+\/cloudkit\.m?js([?#]|$)/.test(scriptURL ?? "") ? scriptURL : `${base}/ck/2/`;
   const src = new URL(`../${sheetVersion}/sharesheet.js`, own).href;
-  return (loadedSheet ??= new Promise((take, reject) => {
-    const onerror = () => reject(new CKError("SHARE_UI_TIMEOUT", `the sheet cannot be loaded: ${src}`));
-    const script = Object.assign(document.createElement("script"), { src, integrity: sheetIntegrity, crossOrigin: "anonymous", take, onerror });
-    document.head.append(script);
-  }).catch((error) => {
+  return (loadedSheet ??= new Promise((take, onerror) => {
+    const script = document.createElement("script");
+    document.head.append(Object.assign(script, { src: trustedURL(src), integrity: sheetIntegrity, crossOrigin: "anonymous", take, onerror }));
+  }).catch(() => {
     loadedSheet = null;
-    throw error;
+    throw new CKError("SHARE_UI_TIMEOUT", `the sheet cannot be loaded: ${src}`);
   }));
 }

@@ -99,7 +99,7 @@ class Authentication {
   signIn(options = {}) {
     if (typeof window !== "object") return Promise.reject(new CKError("SIGN_IN_FAILED", "a browser signs in"));
     if (this.#identity) return Promise.resolve(this.#identity);
-    if (options.redirect) return this.#redirect();
+    if (options?.redirect) return this.#redirect();
     if (this.#attempt && !this.#attempt.opened.closed) {
       this.#attempt.opened.focus();
       return this.#attempt.result;
