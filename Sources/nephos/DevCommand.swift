@@ -142,15 +142,7 @@ struct DevCommand {
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)
-        if try stores.exists(.installation) {
-            throw StorageError(
-                .otherVersion,
-                """
-                The data is a production server's: 'nephos serve' serves it, and 'nephos accounts adopt' finishes what \
-                it began. nephos dev would let everybody on this machine sign in as anybody.
-                """)
-        }
-        try await LostInstallation.check(stores)
+        try await Self.checkIsDevelopment(stores)
         try await settings.check(stores)
         let delivery = settings.notifications.delivery(now: settings.environment.now)
         var configuration = settings.configuration(delivery.outlets, escrowsKeys: !requiresApproval)
@@ -176,6 +168,18 @@ struct DevCommand {
                 keepsKeys: !requiresApproval)
             if let banner { Console.style(banner + "\n") }
         }
+    }
+
+    private static func checkIsDevelopment(_ stores: any StoreProvider) async throws {
+        if try stores.exists(.installation) {
+            throw StorageError(
+                .otherVersion,
+                """
+                The data is a production server's: 'nephos serve' serves it, and 'nephos accounts adopt' finishes what \
+                it began. nephos dev would let everybody on this machine sign in as anybody.
+                """)
+        }
+        try await LostInstallation.check(stores)
     }
 
     private func sockets() throws(ListeningError) -> [ListeningSocket] {

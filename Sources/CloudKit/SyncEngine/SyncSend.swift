@@ -138,6 +138,14 @@ struct SyncSend: Sendable {
         var report = SentItems<CKRecordZone, CKRecordZone.ID>()
         for zone in zones { report.note(saved: zone, zone.zoneID, saves[zone.zoneID]) }
         for zoneID in zoneIDs { report.note(deleted: zoneID, deletes[zoneID]) }
+        await hand(report, asOf: time)
+        let ended = note(report, failure, of: Set(changes.map(\.zoneID)))
+        // A saved zone is no progress yet: its records follow.
+        if ended != nil, report.hasSent { pass.hasSent = true }
+        return ended
+    }
+
+    private func hand(_ report: SentItems<CKRecordZone, CKRecordZone.ID>, asOf time: UInt64) async {
         await core.hand(
             .sentDatabaseChanges(.init(report)),
             before: { content in
@@ -149,10 +157,6 @@ struct SyncSend: Sendable {
                 for zoneID in report.deleted { content.forgetPosition(in: content.spelled(zoneID)) }
             })
         await core.handOutState()
-        let ended = note(report, failure, of: Set(changes.map(\.zoneID)))
-        // A saved zone is no progress yet: its records follow.
-        if ended != nil, report.hasSent { pass.hasSent = true }
-        return ended
     }
 
     // MARK: Records
@@ -183,7 +187,14 @@ struct SyncSend: Sendable {
             keepsAll: failure?.code == .limitExceeded && batch.count > 1)
         for record in batch.recordsToSave { report.note(saved: record, record.recordID, saves[record.recordID]) }
         for recordID in batch.recordIDsToDelete { report.note(deleted: recordID, deletes[recordID]) }
-        // An item that has changed again meanwhile stays pending.
+        await hand(report, asOf: time)
+        if report.hasSent { pass.hasSent = true }
+        return note(report, failure, of: Set(batch.zoneIDs))
+    }
+
+    /// Removes what was sent from the pending changes, and hands the event out. An item that has changed again meanwhile
+    /// stays pending.
+    private func hand(_ report: SentItems<CKRecord, CKRecord.ID>, asOf time: UInt64) async {
         await core.hand(
             .sentRecordZoneChanges(.init(report)),
             before: { content in
@@ -197,8 +208,6 @@ struct SyncSend: Sendable {
                 content.noteSent(to: report.failedSaves.compactMap { $1.serverRecord?.recordID.zoneID })
             })
         await core.handOutState()
-        if report.hasSent { pass.hasSent = true }
-        return note(report, failure, of: Set(batch.zoneIDs))
     }
 }
 

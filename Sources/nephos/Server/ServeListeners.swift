@@ -37,17 +37,7 @@ final class ServeListeners: Sendable {
         } catch {
             throw UsageError("'--trust-proxy': \(error.description).")
         }
-        guard
-            credentials != nil || listening.address.isLoopback || arguments.has("--behind-proxy")
-                || arguments.has("--insecure")
-        else {
-            throw UsageError(
-                "plain HTTP is served on the loopback alone: give '--tls-cert FILE' and '--tls-key FILE', or say that "
-                    + "TLS ends in a proxy ('--behind-proxy') or nowhere ('--insecure').")
-        }
-        guard url.isSecure || arguments.has("--insecure") || url.isLoopback else {
-            throw UsageError("'\(url.text)' is not https: give '--insecure' to have passwords sent in the clear.")
-        }
+        try Self.checkIsSecure(arguments, url, listening.address, hasTLS: credentials != nil)
         guard !arguments.has("--behind-proxy") || !proxies.isEmpty else {
             throw UsageError(
                 "'--behind-proxy' needs '--trust-proxy ADDRESS', the proxy's, such as 127.0.0.1: without it all clients "
@@ -61,6 +51,21 @@ final class ServeListeners: Sendable {
         }
         guard url.isSecure || credentials == nil else {
             throw UsageError("'--url \(url.text)' is not https, but '--tls-cert' is given.")
+        }
+    }
+
+    /// Throws if passwords would be sent in the clear without `--insecure`.
+    private static func checkIsSecure(
+        _ arguments: Arguments, _ url: PublicURL, _ address: IPAddress, hasTLS: Bool
+    ) throws(UsageError) {
+        if arguments.has("--insecure") { return }
+        guard hasTLS || address.isLoopback || arguments.has("--behind-proxy") else {
+            throw UsageError(
+                "plain HTTP is served on the loopback alone: give '--tls-cert FILE' and '--tls-key FILE', or say that "
+                    + "TLS ends in a proxy ('--behind-proxy') or nowhere ('--insecure').")
+        }
+        guard url.isSecure || url.isLoopback else {
+            throw UsageError("'\(url.text)' is not https: give '--insecure' to have passwords sent in the clear.")
         }
     }
 
