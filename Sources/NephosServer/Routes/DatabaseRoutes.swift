@@ -9,7 +9,7 @@ extension Route {
             routed throws(Refusal) in
             let context = try await routed.context()
             if routed.notesClients {
-                routed.clients.note(context, answer.endpoint.path, at: routed.service.environment.now())
+                routed.clients.note(context, answer.path, at: routed.service.environment.now())
             }
             do throws(ServiceError) { try answer.admit(context) } catch { throw Refusal(error) }
             do throws(ServiceError) {

@@ -19,13 +19,6 @@ package struct ProgramAccess: Hashable, Sendable {
     }()
 }
 
-/// What an endpoint does, for callers who may not do everything their account may.
-package enum EndpointUse: Hashable, Sendable {
-    case reads, writes
-    /// Makes, enrols or resets something that signs in, decrypts or is notified later.
-    case credentials
-}
-
 extension RequestContext {
     /// Throws unless the caller's token or key lets it use such an endpoint.
     /// - Parameter databases: the databases that the endpoint reaches, whichever the request names; nil for that one.

@@ -8,6 +8,9 @@ package protocol EndpointAnswering<Request, Response>: Sendable {
     associatedtype Decoded: Sendable
 
     var endpoint: Endpoint<Request, Response> { get }
+    var path: String { get }
+    var use: EndpointUse { get }
+    var isAddition: Bool { get }
     /// The maximum number of bytes per request body.
     var bodyLimit: Int { get }
     var decode: @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Decoded { get }
@@ -24,6 +27,10 @@ struct EndpointAnswer<
     let decode: @Sendable (NephosService) -> ([UInt8]) throws(WireError) -> Decoded
     let call: @Sendable (NephosService) -> (Decoded, RequestContext) async throws(ServiceError) -> Response
     let converted: @Sendable (Request) -> Decoded
+
+    var path: String { endpoint.path }
+    var use: EndpointUse { endpoint.use }
+    var isAddition: Bool { endpoint.isAddition }
 }
 
 extension EndpointAnswer where Decoded == Request {

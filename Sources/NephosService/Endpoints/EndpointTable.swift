@@ -41,9 +41,7 @@ extension NephosService {
     ]
 
     private static let endpointsByPath = Dictionary(
-        uniqueKeysWithValues: endpoints.map { (path(of: $0), $0) })
-
-    private static func path(of answer: some EndpointAnswering) -> String { answer.endpoint.path }
+        uniqueKeysWithValues: endpoints.map { ($0.path, $0) })
 
     /// Performs a request from the same process.
     package func answer<Request, Response>(

@@ -6,12 +6,12 @@ extension NephosService {
     package func answer<Answer: EndpointAnswering>(
         _ answer: Answer, _ request: Answer.Decoded, _ context: RequestContext, fault: FaultRule? = nil
     ) async throws(ServiceError) -> Answer.Response {
-        try checkAdditions(in: request, path: answer.endpoint.path, context)
+        try checkAdditions(in: request, to: answer, context)
         guard let plan = fault == nil ? faults : makeFaults() else {
             return try await answer.call(self)(request, context)
         }
         let faulty = FaultyAnswer(
-            service: self, plan: plan, path: answer.endpoint.path, context: context, fault: fault)
+            service: self, plan: plan, path: answer.path, context: context, fault: fault)
         return try await faulty.run(request, answer.call(self))
     }
 

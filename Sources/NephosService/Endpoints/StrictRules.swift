@@ -5,21 +5,15 @@ import NephosWire
 /// The library needs some of our additions for what Apple's framework does by itself, such as repeating a save whose
 /// answer was lost. Those are refused to other clients alone. What an app asks for, by `CloudKitExtras`, is refused to all.
 enum StrictRules {
-    /// The endpoints that Apple's service does not have.
-    static let ownEndpoints: Set<String> = [
-        "keys/account", "keys/enroll", "keys/reset", "keys/lookup", "keys/group", "records/requestAccess",
-        "users/participants", "users/webAuthToken",
-    ]
-
     /// Returns the name of an addition that a request uses; nil if it uses none.
-    static func addition(in request: some Sendable, path: String, isOfLibrary: Bool) -> String? {
+    static func addition(in request: some Sendable, to answer: some EndpointAnswering, isOfLibrary: Bool) -> String? {
         if let query = (request as? DecodedQuery)?.request {
             if query.wantsCount { return "nephosCount" }
             if query.wantsExplanation { return "nephosExplain" }
             if query.query.extendedFilter != nil { return "nephosFilter" }
         }
         if isOfLibrary { return nil }
-        if ownEndpoints.contains(path) { return path }
+        if answer.isAddition { return answer.path }
         switch request {
         case let request as ModifyRecordsRequest:
             if request.clientChangeToken != nil { return "clientChangeToken" }
@@ -72,9 +66,11 @@ extension NephosService {
     }
 
     /// Refuses additions in a decoded request.
-    func checkAdditions(in request: some Sendable, path: String, _ context: RequestContext) throws(ServiceError) {
+    func checkAdditions(
+        in request: some Sendable, to answer: some EndpointAnswering, _ context: RequestContext
+    ) throws(ServiceError) {
         guard refusesAdditions,
-            let name = StrictRules.addition(in: request, path: path, isOfLibrary: context.isOfLibrary)
+            let name = StrictRules.addition(in: request, to: answer, isOfLibrary: context.isOfLibrary)
         else { return }
         throw .addition(name)
     }

@@ -8,14 +8,22 @@ package struct Endpoint<Request: WireMessage & Sendable, Response: WireMessage &
     package let method: EndpointMethod
     package let retry: Retry
     package let module: EndpointModule
+    package let use: EndpointUse
+    /// Whether Apple's service does not have the endpoint.
+    package let isAddition: Bool
 
+    /// - Parameter use: nil for an endpoint that reads if its requests are idempotent, and writes otherwise.
     init(
-        _ path: String, method: EndpointMethod = .post, retry: Retry = .never, module: EndpointModule = .database
+        _ path: String, method: EndpointMethod = .post, retry: Retry = .never, module: EndpointModule = .database,
+        use: EndpointUse? = nil, isAddition: Bool = false
     ) {
         self.path = path
         self.method = method
         self.retry = retry
         self.module = module
+        let isIdempotent = if case .idempotent = retry { true } else { false }
+        self.use = use ?? (isIdempotent ? .reads : .writes)
+        self.isAddition = isAddition
     }
 
     /// Whether a client retries a request whose response was lost.
@@ -33,6 +41,13 @@ package enum EndpointMethod: Hashable, Sendable {
     case post
     /// The endpoint answers GET, too. A client sends GET if the request has no message.
     case getOrPost
+}
+
+/// What an endpoint does, for callers who may not do everything their account may.
+package enum EndpointUse: Hashable, Sendable {
+    case reads, writes
+    /// Makes, enrols or resets something that signs in, decrypts or is notified later.
+    case credentials
 }
 
 package enum EndpointModule: Hashable, Sendable {

@@ -18,12 +18,12 @@ extension Endpoint where Request == RecordChangesRequest, Response == RecordChan
 }
 
 extension Endpoint where Request == ShortGUIDsRequest, Response == RecordInfosResponse {
-    package static var resolveShares: Self { Self("records/resolve") }
+    package static var resolveShares: Self { Self("records/resolve", use: .reads) }
     package static var acceptShares: Self { Self("records/accept") }
 }
 
 extension Endpoint where Request == ShortGUIDsRequest, Response == AccessRequestsResponse {
-    package static var requestShareAccess: Self { Self("records/requestAccess") }
+    package static var requestShareAccess: Self { Self("records/requestAccess", isAddition: true) }
 }
 
 extension Endpoint where Request == EmptyRequest, Response == ZonesResponse {
@@ -64,8 +64,8 @@ extension Endpoint where Request == TokenRequest, Response == TokenResponse {
     /// Creates the token of a client's notifications. The service identifies the client by its client ID: it does not
     /// notify that client of the client's own changes, and returns the same token for a repeated request. The token
     /// belongs to the account, and covers every database.
-    package static var createToken: Self { Self("tokens/create", module: .device) }
-    package static var registerToken: Self { Self("tokens/register", module: .device) }
+    package static var createToken: Self { Self("tokens/create", module: .device, use: .credentials) }
+    package static var registerToken: Self { Self("tokens/register", module: .device, use: .credentials) }
 }
 
 extension Endpoint where Request == AssetUploadRequest, Response == AssetUploadResponse {
@@ -77,20 +77,20 @@ extension Endpoint where Request == RereferenceRequest, Response == RereferenceR
 }
 
 extension Endpoint where Request == EmptyKeysRequest, Response == AccountKeysResponse {
-    package static var accountKeys: Self { Self("keys/account", retry: .idempotent) }
-    package static var resetKeys: Self { Self("keys/reset") }
+    package static var accountKeys: Self { Self("keys/account", retry: .idempotent, isAddition: true) }
+    package static var resetKeys: Self { Self("keys/reset", use: .credentials, isAddition: true) }
 }
 
 extension Endpoint where Request == EnrollRequest, Response == AccountKeysResponse {
-    package static var enroll: Self { Self("keys/enroll") }
+    package static var enroll: Self { Self("keys/enroll", use: .credentials, isAddition: true) }
 }
 
 extension Endpoint where Request == LookupKeysRequest, Response == KeysResponse {
-    package static var lookupKeys: Self { Self("keys/lookup", retry: .idempotent) }
+    package static var lookupKeys: Self { Self("keys/lookup", retry: .idempotent, isAddition: true) }
 }
 
 extension Endpoint where Request == PutGroupKeyRequest, Response == KeysResponse {
-    package static var putGroupKey: Self { Self("keys/group") }
+    package static var putGroupKey: Self { Self("keys/group", use: .credentials, isAddition: true) }
 }
 
 extension Endpoint where Request == EmptyRequest, Response == UserDictionary {
@@ -100,7 +100,7 @@ extension Endpoint where Request == EmptyRequest, Response == UserDictionary {
 }
 
 extension Endpoint where Request == UserLookupRequest, Response == ParticipantLookupResponse {
-    package static var lookUpParticipants: Self { Self("users/participants") }
+    package static var lookUpParticipants: Self { Self("users/participants", use: .reads, isAddition: true) }
 }
 
 extension Endpoint where Request == UserLookupRequest, Response == UsersResponse {
@@ -111,5 +111,5 @@ extension Endpoint where Request == UserLookupRequest, Response == UsersResponse
 }
 
 extension Endpoint where Request == WebAuthTokenRequest, Response == WebAuthTokenResponse {
-    package static var webAuthToken: Self { Self("users/webAuthToken") }
+    package static var webAuthToken: Self { Self("users/webAuthToken", use: .credentials, isAddition: true) }
 }
