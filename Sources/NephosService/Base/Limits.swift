@@ -249,7 +249,7 @@ package enum Limits {
     /// The number of outbox rows per second by which a burst falls.
     static let outboxRowsPerSecond = 500.0
     /// The maximum number of change events that wait for their fan-out. The oldest events beyond it are evicted.
-    static let waitingChangeEvents: Int64 = 20_000
+    static let waitingChangeEvents = 20_000
     /// The maximum number of change events that one transaction evicts.
     static let changeEventsPerRemoval = 500
     /// The maximum number of failed change events that back off. Beyond them, the oldest event is retried at once.

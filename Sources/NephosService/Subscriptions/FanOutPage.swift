@@ -98,7 +98,7 @@ struct FanOutReader {
     ) throws -> ChangeEventRow? {
         let first = try reader.changeEvents(after: 0, limit: waiting.count + 1).first { !waiting.contains($0.id) }
         guard let first, attempts.isBehind(first.origin, at: now) else { return first }
-        let events = try reader.changeEventOrigins(limit: Int(Limits.waitingChangeEvents))
+        let events = try reader.changeEventOrigins(limit: Limits.waitingChangeEvents)
         guard let turn = attempts.turn(events.filter { !waiting.contains($0.id) }, at: now) else { return first }
         return try reader.changeEvents(after: turn - 1, limit: 1).first
     }

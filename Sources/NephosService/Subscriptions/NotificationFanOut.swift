@@ -118,18 +118,7 @@ final class NotificationFanOut: Sendable {
     /// Evicts the oldest events if too many wait. The notification of the next change makes them unnecessary.
     private func makeRoom() async throws {
         while !loop.isClosed {
-            let excess = try await engine.read { reader -> [Int64] in
-                guard let first = try reader.changeEvents(after: 0, limit: 1).first?.id,
-                    let last = try reader.lastChangeEvent()
-                else { return [] }
-                let count = last - first + 1 - Limits.waitingChangeEvents
-                return try count <= 0
-                    ? []
-                    : reader.changeEvents(after: 0, limit: Int(min(count, Int64(Limits.changeEventsPerRemoval)))).map(
-                        \.id
-                    )
-                    .filter { $0 <= last - Limits.waitingChangeEvents }
-            }
+            let excess = try await engine.read { try Self.excess(beyond: Limits.waitingChangeEvents, $0) }
             if excess.isEmpty { return }
             try await engine.write { transaction in
                 for id in excess { try transaction.removeChangeEvent(id: id) }
@@ -138,6 +127,16 @@ final class NotificationFanOut: Sendable {
             environment.log(
                 "\(excess.count) changes are not told to subscribers: more than \(Limits.waitingChangeEvents) wait")
         }
+    }
+
+    /// Returns the oldest events that exceed the limit. IDs have gaps: events are fanned out in turns, and over PostgreSQL
+    /// the stores share a sequence.
+    static func excess(beyond limit: Int, _ reader: StorageReader) throws -> [Int64] {
+        guard let first = try reader.changeEvents(after: 0, limit: 1).first?.id,
+            let newest = try reader.lastChangeEvent(), newest - first >= limit,
+            let last = try reader.lastChangeEvent(before: limit)
+        else { return [] }
+        return try reader.changeEvents(after: 0, limit: Limits.changeEventsPerRemoval).map(\.id).filter { $0 <= last }
     }
 
     /// Wakes the job when the next retry of a failed event is due.

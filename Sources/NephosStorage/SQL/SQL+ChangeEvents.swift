@@ -10,7 +10,8 @@ extension SQL {
             """
         case .changeEventOrigins:
             "SELECT id, origin_account, owner FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id LIMIT $1"
-        case .lastChangeEvent: "SELECT id FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id DESC LIMIT 1"
+        case .lastChangeEvent:
+            "SELECT id FROM change_event WHERE \(Self.ofStore()) AND id > 0 ORDER BY id DESC LIMIT 1 OFFSET $1"
         case .insertChangeEvent:
             """
             INSERT INTO change_event (owner, zone, zone_name, sequence, origin_account, origin_client, body)
@@ -44,9 +45,9 @@ extension StorageReader {
         }
     }
 
-    /// The ID of the newest pending event; nil if no event is pending.
-    package final func lastChangeEvent() throws -> Int64? {
-        try rows(.lastChangeEvent, bind: { _ in }, read: { $0.integer(0) }).first
+    /// The ID of the newest pending event but for the `count` newest; nil if no more are pending.
+    package final func lastChangeEvent(before count: Int = 0) throws -> Int64? {
+        try rows(.lastChangeEvent, bind: { try $0.bind(limit: count) }, read: { $0.integer(0) }).first
     }
 }
 

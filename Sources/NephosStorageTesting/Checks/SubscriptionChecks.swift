@@ -90,6 +90,31 @@ extension StorageConformance {
                 let left = try await engine.read { try $0.changeEvents(after: 0, limit: 1) }
                 try expect(left, equals: [second])
             },
+            .engine("The last event before the newest ones is found, whatever the gaps between the numbers") { engine in
+                let zone = ZoneKey(owner: OwnerID(rawValue: 3), id: 4)
+                func insert(_ count: Int) async throws {
+                    try await engine.write { transaction in
+                        for number in 0..<count {
+                            try transaction.insert(
+                                ChangeEventRow(
+                                    zone: zone, zoneName: "Z", sequence: Int64(number), originAccount: 2,
+                                    originClient: "c", body: []))
+                        }
+                    }
+                }
+                try await insert(7)
+                let ids = try await engine.read { try $0.changeEvents(after: 0, limit: 10).map(\.id) }
+                try await engine.write { transaction in
+                    for id in ids[1..<5] { try transaction.removeChangeEvent(id: id) }
+                }
+                try await insert(1)
+                let left = try await engine.read { try $0.changeEvents(after: 0, limit: 10).map(\.id) }
+                try expect(left.count, equals: 4)
+                for count in 0...5 {
+                    let found = try await engine.read { try $0.lastChangeEvent(before: count) }
+                    try expect(found, equals: count < 4 ? left[3 - count] : nil)
+                }
+            },
             .engine("Removing a subscription says whether there was one, and leaves the others") { engine in
                 let owner = OwnerID(rawValue: 1)
                 try await engine.write { transaction in

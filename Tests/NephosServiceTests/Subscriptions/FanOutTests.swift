@@ -21,6 +21,27 @@ import Testing
         await (try #require(cloud.service.openStores.first)).fanOut.close()
     }
 
+    @Test func `events are evicted by their number, and not by the gaps between their IDs`() async throws {
+        _ = try await publicDatabase("me").modify([.create("first")])
+        _ = try await publicDatabase("friend").save(.query("S"))
+        try await stopTelling(cloud)
+        for number in 0..<8 { _ = try await publicDatabase("me").modify([.create("n\(number)")]) }
+        let events = try await events(cloud).map(\.id)
+        #expect(events.count == 8)
+        let store = try #require(cloud.service.openStores.first)
+        // Those of other accounts that had their turn, or of other stores.
+        try await store.engine.write { transaction in
+            for id in events[2..<6] { try transaction.removeChangeEvent(id: id) }
+        }
+        func excess(_ limit: Int) async throws -> [Int64] {
+            try await store.engine.read { try NotificationFanOut.excess(beyond: limit, $0) }
+        }
+        #expect(try await excess(5) == [])
+        #expect(try await excess(4) == [])
+        #expect(try await excess(3) == [events[0]])
+        #expect(try await excess(1) == [events[0], events[1], events[6]])
+    }
+
     @Test func `a commit leaves one row for its changes, however many subscribe`() async throws {
         _ = try await publicDatabase("me").modify([.create("first")])
         for number in 0..<30 { _ = try await publicDatabase("a\(number)").save(.query("S")) }
