@@ -102,6 +102,7 @@ final class AssetFiles: Sendable {
             // People and systems clear caches.
             if let folder = state.ownFolder, access(folder.path, F_OK) == 0 { return folder }
             if state.lock >= 0 { close(state.lock) }
+            (state.lock, state.ownFolder) = (-1, nil)
             let copies = root.appendingPathComponent("copies")
             try Self.makeDirectory(copies)
             Self.removeAbandoned(in: copies)

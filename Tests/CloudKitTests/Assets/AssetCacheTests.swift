@@ -64,6 +64,20 @@ import Testing
         #expect(mode(copy.url.deletingLastPathComponent()) == 0o700)
     }
 
+    @Test func `a cache that cannot be made again closes no descriptor but its own`() throws {
+        let manager = FileManager.default
+        _ = try cache.makeFile()
+        try manager.removeItem(at: root)
+        #expect(manager.createFile(atPath: root.path, contents: nil))
+        #expect(throws: (any Error).self) { _ = try cache.makeFile() }
+        let others = (0..<64).map { _ in open("/dev/null", O_RDONLY) }
+        defer { for other in others { close(other) } }
+        for _ in 0..<2 { #expect(throws: (any Error).self) { _ = try cache.makeFile() } }
+        #expect(others.allSatisfy { fcntl($0, F_GETFD) >= 0 })
+        try manager.removeItem(at: root)
+        _ = try cache.makeFile()
+    }
+
     @Test func `a cache that is cleared while the program runs is made again`() throws {
         for _ in 0..<2 {
             let file = try cache.makeTemporary("account")
