@@ -37,7 +37,7 @@ final class LocalService: CloudService {
     var refusesAdditions: Bool { cloud.service.refusesAdditions }
     var hasAccount: Bool { account != nil }
     /// The cloud's clock, which a test advances.
-    var uptime: Int64 { cloud.service.environment.now() * 1_000_000 }
+    var uptime: Int64 { cloud.service.environment.now() }
     var environmentName: CloudKitEnvironment.Name { environment }
     var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }
 

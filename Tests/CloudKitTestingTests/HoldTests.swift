@@ -45,6 +45,37 @@ import Testing
         try await held.arrived()
     }
 
+    @Test(.cloud(limits: .tight)) func `a request that is held amid its answer has the limits of others`() async throws {
+        let large = note("large")
+        large["text"] = String(repeating: "x", count: 5000)
+        let held = try LocalCloud.current.hold(.save, at: .amidAnswer)
+        let database = try database()
+        let saving = Task { try await database.save(large) }
+        try await held.arrived()
+        held.release()
+        #expect(await code { _ = try await saving.value } == .limitExceeded)
+        #expect(try await !has("large"))
+    }
+
+    @Test(.cloud(limits: .tight)) func `a request that is held amid its answer has no expired token`() async throws {
+        let (cloud, database) = (try LocalCloud.current, try database())
+        let zoneID = CKRecordZone.ID(zoneName: "Z")
+        try await database.save(CKRecordZone(zoneID: zoneID))
+        let token = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
+        cloud.clock.advance(by: .seconds(61))
+        let held = cloud.hold(.changes, at: .amidAnswer)
+        let fetching = Task { try await database.recordZoneChanges(inZoneWith: zoneID, since: token).moreComing }
+        try await held.arrived()
+        held.release()
+        #expect(await code { _ = try await fetching.value } == .changeTokenExpired)
+    }
+
+    @Test func `a clock may be centuries ahead`() async throws {
+        try LocalCloud.current.clock.advance(by: .seconds(10_000_000_000))
+        try await database().save(note("late"))
+        #expect(try await has("late"))
+    }
+
     @Test func `a save that is cancelled while the device enrols is not sent, and another one is`() async throws {
         let (cloud, database) = (try LocalCloud.current, try database())
         let (held, sent) = (cloud.hold(.keys, device: "phone"), cloud.requests(.save, device: "phone"))

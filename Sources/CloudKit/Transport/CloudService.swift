@@ -13,7 +13,7 @@ package protocol CloudService: AnyObject, Sendable {
     /// The container's environment.
     var environmentName: CloudKitEnvironment.Name { get }
 
-    /// The time in nanoseconds of the clock that the pauses follow for which the service asks.
+    /// The time in milliseconds of the clock that the pauses follow for which the service asks.
     var uptime: Int64 { get }
 
     /// Runs the library's tasks of a simulated device; nil for other devices.
@@ -67,7 +67,7 @@ package protocol CloudService: AnyObject, Sendable {
 }
 
 extension CloudService {
-    package var uptime: Int64 { MonotonicTime.now.nanoseconds }
+    package var uptime: Int64 { MonotonicTime.now.milliseconds }
     package var simulatedExecutor: (any SimulatedExecutor)? { nil }
 
     /// Runs the library's tasks of the container.

@@ -5,7 +5,7 @@ import Synchronization
 /// framework it refuses them without asking the service, each kind of operation by itself.
 final class Throttle: Sendable {
     private struct Refusal {
-        /// In nanoseconds.
+        /// In milliseconds.
         var until: Int64
         var code: CKError.Code
     }
@@ -13,7 +13,7 @@ final class Throttle: Sendable {
     private let refusals = Mutex<[String: Refusal]>([:])
     private let now: @Sendable () -> Int64
 
-    /// - Parameter now: returns the time in nanoseconds.
+    /// - Parameter now: returns the time in milliseconds.
     init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
     /// - Parameter endpoint: the path of an endpoint, such as `records/modify`.
@@ -26,7 +26,7 @@ final class Throttle: Sendable {
                 refusals[endpoint] = nil
                 return nil
             }
-            return (refusal.code, Double(refusal.until - now) / 1_000_000_000)
+            return (refusal.code, Double(refusal.until - now) / 1000)
         }
         guard let (code, seconds) = left else { return }
         throw .transport(
@@ -37,7 +37,7 @@ final class Throttle: Sendable {
     /// Notes a refusal of a whole request that asks to wait.
     func note(_ failure: ServiceFailure, of endpoint: String) {
         guard let (code, seconds) = failure.throttling else { return }
-        let until = now() + Int64(seconds * 1_000_000_000)
+        let until = now() + Int64(seconds * 1000)
         refusals.withLock { $0[endpoint] = Refusal(until: until, code: code) }
     }
 }

@@ -134,7 +134,7 @@ private struct FaultyAnswer {
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         let decision = plan.decide(items, context, following: follower(FaultPages.markers(of: request)), own: fault)
-        if !holds.isEmpty, decision.isEmpty, !plan.isUnfriendly { return try await part(request, holds, call) }
+        if !holds.isEmpty, decision.isEmpty, !plan.isUnfriendly { return try await part(request, items, holds, call) }
         return try await holds.afterwards { () throws(ServiceError) in
             try await decided(request, items, decision, call)
         }
@@ -236,7 +236,7 @@ private struct FaultyAnswer {
         _ request: Request, _ items: [FaultItem], _ fault: FaultRule, _ entry: Int?,
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
-        let (part, follower) = try await half(request, call)
+        let (part, follower) = try await half(request, items, call)
         guard let follower else { throw fault.error(among: items) }
         var next = fault
         next.stage = .before
@@ -247,12 +247,12 @@ private struct FaultyAnswer {
     /// Answers with the first half of a page, and has the request for the next page held. An answer that has no parts, one
     /// part, or an error is held whole.
     private func part<Request: Sendable, Response: Sendable>(
-        _ request: Request, _ holds: [RequestHold],
+        _ request: Request, _ items: [FaultItem], _ holds: [RequestHold],
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         let answer: (part: Response, follower: CutAnswer.Follower?)
         do throws(ServiceError) {
-            answer = try await half(request, call)
+            answer = try await half(request, items, call)
         } catch {
             try await holds.hold()
             throw error
@@ -264,17 +264,21 @@ private struct FaultyAnswer {
     /// Returns the first half of a page, and who asks for the rest; the whole answer and nil for one that has no parts, or one
     /// part.
     private func half<Request: Sendable, Response: Sendable>(
-        _ request: Request, _ call: (Request, RequestContext) async throws(ServiceError) -> Response
+        _ request: Request, _ items: [FaultItem],
+        _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> (Response, CutAnswer.Follower?) {
-        guard let first = FaultPages.limited(request, { $0 }) else { return (try await call(request, context), nil) }
-        var plain = context
-        plain.takesEncodedRecords = false
-        let whole = try await call(first, plain)
+        let decision = FaultDecision()
+        guard let first = FaultPages.limited(request, { $0 }) else {
+            return (try await itemised(request, items, decision, call), nil)
+        }
+        var plain = self
+        plain.context.takesEncodedRecords = false
+        let whole = try await plain.itemised(first, items, decision, call)
         guard let count = FaultPages.count(whole), count > 1, let half = FaultPages.limited(request, { _ in count / 2 })
         else {
             return (whole, nil)
         }
-        let part = try await call(half, plain)
+        let part = try await plain.itemised(half, items, decision, call)
         guard let follower = follower(FaultPages.next(after: part)) else { return (whole, nil) }
         return (part, follower)
     }

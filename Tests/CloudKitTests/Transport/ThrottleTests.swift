@@ -8,7 +8,7 @@ import Testing
 @Suite struct ThrottleTests {
     private final class Clock: Sendable {
         let now = Mutex(Int64(0))
-        func advance(seconds: Int64) { now.withLock { $0 += seconds * 1_000_000_000 } }
+        func advance(seconds: Int64) { now.withLock { $0 += seconds * 1000 } }
     }
 
     private let clock = Clock()
