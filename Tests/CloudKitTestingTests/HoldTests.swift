@@ -45,7 +45,8 @@ import Testing
         try await held.arrived()
     }
 
-    @Test(.cloud(limits: .tight)) func `a request that is held amid its answer has the limits of others`() async throws {
+    @Test(.cloud(limits: .tight)) func `a request that is held amid its answer has the limits of others`() async throws
+    {
         let large = note("large")
         large["text"] = String(repeating: "x", count: 5000)
         let held = try LocalCloud.current.hold(.save, at: .amidAnswer)

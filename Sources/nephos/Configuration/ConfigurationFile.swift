@@ -49,8 +49,9 @@ struct ConfigurationFile {
 
     /// Refuses a path of which other users may replace a part: the file, a directory or a symbolic link on the way to it.
     private static func checkDirectories(of path: String, _ checksOwner: Bool) throws(UsageError) {
-        var directory = path.hasPrefix("/") ? "/" : Self.currentDirectory
-        var parts = Array(path.split(separator: "/").map(String.init).reversed())
+        var directory = "/"
+        let absolute = path.hasPrefix("/") ? path : "\(currentDirectory)/\(path)"
+        var parts = Array(absolute.split(separator: "/").map(String.init).reversed())
         var links = 0
         while let part = parts.popLast() {
             if part == "." { continue }
