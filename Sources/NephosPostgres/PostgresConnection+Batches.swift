@@ -70,7 +70,7 @@ extension PostgresConnection {
     }
 
     /// - Parameter column: the column of the first version.
-    private func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {
+    func learnVersions(_ result: PostgresLink.Result, from column: Int) throws {
         versions.learn(result, from: column)
         if versions[.catalog] == PostgresStores.removedVersion {
             throw StorageError(.removed, "the store is being removed")

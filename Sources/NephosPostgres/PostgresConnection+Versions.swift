@@ -40,6 +40,12 @@ extension PostgresConnection {
         if isInTransaction && !isBroken && versions.areWanted { _ = try perform([]) }
     }
 
+    /// Throws if the store was removed: what a read did not find may be in a container that was made anew.
+    /// - Throws: `StorageError` `.removed`.
+    func checkIsNotRemoved() throws {
+        if isInTransaction && !isBroken && !isWriting && versions[.catalog] == nil { _ = try version(of: .catalog) }
+    }
+
     func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool {
         if versions.isExact { try checkVersions() }
         if let stored = versions[content] { return stored == version }
@@ -54,7 +60,7 @@ extension PostgresConnection {
             _ = try takeFirstSequence()
         } else {
             let result = try perform([query("versions", PostgresSQL.versions, needsStore: true)]).last
-            if let result { versions.learn(result, from: 0) }
+            if let result { try learnVersions(result, from: 0) }
         }
         guard let version = versions[content] else { throw StorageError(.other, "the store has no versions") }
         return version

@@ -86,7 +86,10 @@ actor Stores {
     }
 
     private func closeRemoved(_ store: Store, _ id: StoreID) async {
-        if ready.withLock({ $0[id]?.store === store }) { await closeStores { $0 == id } }
+        guard ready.withLock({ $0[id]?.store === store }) else { return }
+        await closeStores { $0 == id }
+        // What was counted is not in the container that may have been made anew.
+        quotas.withLock { $0[id] = nil }
     }
 
     /// Runs `body` on a store, or on nil if the store was never created, also once more on nil if its container is deleted

@@ -319,6 +319,14 @@ import Testing
                         try await stopped.save(["late"], .init(zoneName: "Z"), context)
                     }
                 }
+                let nobody = stopped.cloud.context(nil, .public, container: Self.deleted)
+                let query = QueryRecordsRequest(query: Query(recordType: "Nothing"))
+                for code in [ServiceError.ClientCode.serviceUnavailable, .unknownItem] where !writesFirst {
+                    let refusal = await #expect(throws: ServiceError.self) {
+                        _ = try await stopped.service.queryRecords(query, nobody)
+                    }
+                    #expect(refusal?.clientCode == code)
+                }
                 await eventually { (try? await stopped.records(Self.deleted, account)) == [30, 30] }
                 try await stopped.save(["new"], .init(zoneName: "Z"), context)
                 #expect(try await stopped.records(Self.other, account) == [30, 30])
