@@ -8,8 +8,9 @@ struct FanOutAttempts {
     /// The rows of query notifications, by the account that is notified and the one whose changes they are about: a flood
     /// silences no other account's.
     private var received = FanOutLoad<Recipient>()
-    /// The number of events so far.
-    private var turns = 0
+    /// The number of pages so far.
+    private var pages = 0
+    private(set) var turns = FanOutTurns()
     /// The work that an account's changes of a database caused.
     private var caused = FanOutLoad<ChangeEventOrigin>()
 
@@ -25,8 +26,9 @@ struct FanOutAttempts {
     mutating func advanced(_ page: FanOutPage, at now: Int64) {
         let event = page.event.id
         failures.succeeded(event)
-        turns &+= 1
+        pages &+= 1
         current[event] = page.end == nil ? nil : page.counts
+        turns.end(page.covered + (page.end == nil ? [event] : []))
         if current.count > Limits.failedChangeEvents { current.removeAll() }
         for item in page.items where item.isOfQuery {
             let recipient = Recipient(account: item.subscription.account, origin: page.event.originAccount)
@@ -43,15 +45,25 @@ struct FanOutAttempts {
 
     /// Whether events of other origins go before those of this one: not at every eighth page, so that no event starves.
     func isBehind(_ origin: ChangeEventOrigin, at now: Int64) -> Bool {
-        turns % 8 != 7 && caused.rows(origin, at: now) >= Double(Limits.outboxRowsPerPage / 2)
+        pages % 8 != 7 && caused.rows(origin, at: now) >= Double(Limits.outboxRowsPerPage / 2)
     }
 
-    /// The next event: the oldest of the origin that caused the least work lately.
-    func turn(_ events: [(id: Int64, origin: ChangeEventOrigin)], at now: Int64) -> Int64? {
-        var rows: [ChangeEventOrigin: Double] = [:]
-        for event in events where rows[event.origin] == nil { rows[event.origin] = caused.rows(event.origin, at: now) }
-        return events.min { (rows[$0.origin] ?? 0, $0.id) < (rows[$1.origin] ?? 0, $1.id) }?.id
+    /// Returns the oldest event of the origin that caused the least work lately.
+    /// - Parameter read: reads the pending events.
+    mutating func turn(
+        except waiting: [Int64], at now: Int64, _ read: () throws -> [(id: Int64, origin: ChangeEventOrigin)]
+    ) rethrows -> Int64? {
+        let caused = caused
+        if !turns.isStale, let id = turns.next(except: waiting, load: { caused.rows($0, at: now) }) { return id }
+        turns = FanOutTurns(try read())
+        return turns.next(except: waiting) { caused.rows($0, at: now) }
     }
+
+    /// Notes the turns of a copy, which has read the pending events.
+    mutating func take(_ turns: FanOutTurns) { self.turns = turns }
+
+    /// Has the pending events read again, as another server has fanned one out.
+    mutating func forgetTurns() { turns = FanOutTurns() }
 
     /// - Returns: the number of milliseconds until the retry.
     mutating func failed(_ event: Int64, now: Int64) -> Int64 { failures.failed(event, now: now) }

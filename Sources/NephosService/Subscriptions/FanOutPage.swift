@@ -75,9 +75,9 @@ struct FanOutReader {
     typealias Next = (event: ChangeEventRow, covered: [Int64])
 
     /// The next event to fan out; nil if there is none, or if all events back off.
-    static func next(_ attempts: FanOutAttempts, _ now: Int64, _ reader: StorageReader) throws -> Next? {
+    static func next(_ attempts: inout FanOutAttempts, _ now: Int64, _ reader: StorageReader) throws -> Next? {
         let waiting = attempts.waiting(at: now)
-        guard var event = try turn(attempts, waiting, now, reader) else { return nil }
+        guard var event = try turn(&attempts, waiting, now, reader) else { return nil }
         var covered: [Int64] = []
         guard event.position == nil, ChangeEvent(event.body, in: event.zone)?.isHint ?? false else {
             return (event, [])
@@ -94,13 +94,19 @@ struct FanOutReader {
     }
 
     private static func turn(
-        _ attempts: FanOutAttempts, _ waiting: [Int64], _ now: Int64, _ reader: StorageReader
+        _ attempts: inout FanOutAttempts, _ waiting: [Int64], _ now: Int64, _ reader: StorageReader
     ) throws -> ChangeEventRow? {
         let first = try reader.changeEvents(after: 0, limit: waiting.count + 1).first { !waiting.contains($0.id) }
         guard let first, attempts.isBehind(first.origin, at: now) else { return first }
-        let events = try reader.changeEventOrigins(limit: Limits.waitingChangeEvents)
-        guard let turn = attempts.turn(events.filter { !waiting.contains($0.id) }, at: now) else { return first }
-        return try reader.changeEvents(after: turn - 1, limit: 1).first
+        for _ in 0..<2 {
+            let turn = try attempts.turn(except: waiting, at: now) {
+                try reader.changeEventOrigins(limit: Limits.waitingChangeEvents)
+            }
+            guard let turn else { return first }
+            if let event = try reader.changeEvents(after: turn - 1, limit: 1).first, event.id == turn { return event }
+            attempts.forgetTurns()
+        }
+        return first
     }
 
     init(

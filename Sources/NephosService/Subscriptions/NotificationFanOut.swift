@@ -147,8 +147,14 @@ final class NotificationFanOut: Sendable {
 
     private func nextEvent() async throws -> FanOutReader.Next? {
         let (known, now) = (attempts.withLock { $0 }, environment.now())
-        let next = try await engine.read { try FanOutReader.next(known, now, $0) }
-        if next == nil { attempts.withLock { $0.foundNothing(at: now) } }
+        let (next, turns) = try await engine.read { reader in
+            var known = known
+            return (try FanOutReader.next(&known, now, reader), known.turns)
+        }
+        attempts.withLock { attempts in
+            attempts.take(turns)
+            if next == nil { attempts.foundNothing(at: now) }
+        }
         return next
     }
 

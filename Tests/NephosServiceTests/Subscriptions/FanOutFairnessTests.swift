@@ -82,10 +82,40 @@ import Testing
             attempts.advanced(page, at: 0)
             #expect(attempts.isBehind(origin(7), at: 0) && !attempts.isBehind(origin(8), at: 0))
             let own = OwnerID(rawValue: 7)
-            #expect(attempts.turn([(1, origin(7)), (2, origin(8)), (3, origin(7)), (4, origin(9))], at: 0) == 2)
-            #expect(attempts.turn([(1, origin(7)), (2, origin(7, own)), (3, origin(8))], at: 0) == 2)
+            for origins in [
+                [origin(7), origin(8), origin(7), origin(9)], [origin(7), origin(7, own), origin(8)],
+            ] {
+                let turn = attempts.turn(except: [], at: 0) {
+                    origins.enumerated().map { (id: Int64($0 + 1), origin: $1) }
+                }
+                #expect(turn == 2)
+                attempts.forgetTurns()
+            }
             #expect(!attempts.isBehind(origin(7), at: 10_000))
         }
+    }
+
+    @Test func `many pages take their turns from one read of the events`() {
+        let origins = [7, 8].map { ChangeEventOrigin(account: $0, database: .everyone) }
+        var turns = FanOutTurns((1...20_000).map { (id: Int64($0), origin: origins[$0 % 2]) })
+        var order: [Int64] = []
+        while order.count < 6, let turn = turns.next(except: [3], load: { _ in 0 }) {
+            order.append(turn)
+            turns.end([turn])
+        }
+        #expect(order == [1, 2, 4, 5, 6, 7])
+        turns.end([9, 11])
+        var load = [origins[0]: 5.0]
+        func next() -> Int64? { turns.next(except: []) { load[$0] ?? 0 } }
+        #expect(next() == 3)
+        load[origins[1]] = 9
+        #expect(next() == 8)
+        turns.end([8, 10])
+        #expect(next() == 12)
+        turns.end(Array(13...20_000))
+        #expect(next() == 12)
+        turns.end([12])
+        #expect(next() == 3)
     }
 
     @Test func `query notifications beyond a burst are dropped, those of other accounts and of zones are not`()

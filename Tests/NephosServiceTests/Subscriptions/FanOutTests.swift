@@ -270,7 +270,10 @@ import Testing
         var attempts = FanOutAttempts()
         func next(_ now: Int64) async throws -> Int64? {
             let known = attempts
-            return try await store.engine.read { try FanOutReader.next(known, now, $0)?.event.id }
+            return try await store.engine.read {
+                var known = known
+                return try FanOutReader.next(&known, now, $0)?.event.id
+            }
         }
         #expect(try await next(0) == ids[0])
         #expect(attempts.failed(ids[0], now: 0) == Limits.firstJobPause)
