@@ -128,7 +128,7 @@ class Database {
   async shareWithUI(options) {
     if (!options?.record || !zoneIDOf(options.zoneID)) throw invalid("shareWithUI needs 'record' and 'zoneID'");
     if (typeof document !== "object" || typeof HTMLDialogElement !== "function") {
-      throw new CKError("SHARE_UI_TIMEOUT", "no sheet here: save a share with 'forRecord'");
+      throw new CKError("SHARE_UI_TIMEOUT", "no sheet here: save with 'forRecord'");
     }
     const ShareSheet = await shareSheet(this.#connection.base);
     return new ShareSheet(this, options, ShareRecordType).run();

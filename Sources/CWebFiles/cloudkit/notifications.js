@@ -102,6 +102,11 @@ class NotificationFeed {
       this.isRegistered = true;
       if (name) this.#share(name, token, signal);
       else this.#pollWhileShown(token, signal);
+      // A page that was left, and that a step back may show again, would keep the lock.
+      if (name) addEventListener("pagehide", () => {
+        this.stop();
+        addEventListener("pageshow", () => this.start().catch(() => {}), { once: true });
+      }, { signal });
     } catch (error) {
       if (!signal.aborted) this.stop();
       throw error;
@@ -141,6 +146,8 @@ class NotificationFeed {
       look();
     };
     channel.onmessage = look;
+    // Of a page that is shown again, notifications may wait.
+    look();
     navigator.locks.request(name, { signal }, async () => {
       const common = await this.#retry(signal, () => this.#makeToken(commonClient(name)));
       call();

@@ -90,10 +90,10 @@ class Connection {
   async fetch(url, request) {
     /** @type {any} */ const original = globalThis.fetch?.bind(globalThis);
     const fetch = this.#services.fetch ?? original;
-    if (!fetch) throw new CKError("CONFIGURATION_ERROR", "give 'services.fetch' here");
+    if (!fetch) throw new CKError("CONFIGURATION_ERROR", "give 'services.fetch'");
     try {
       const response = await fetch(url, request, original);
-      if (!response?.text) throw "no Response";
+      if (!response?.text) throw "none";
       return response;
     } catch (error) {
       if (request?.signal?.aborted) throw error;

@@ -118,7 +118,7 @@ class RecordInfosResponse extends CKResponse {
 /** @param {any} items of an answer, which may be another program's @returns {any[]} */
 function itemsOf(items) {
   if (Array.isArray(items)) return items;
-  throw new CKError("UNEXPECTED_SERVER_RESPONSE", "The answer has no list");
+  throw new CKError("UNEXPECTED_SERVER_RESPONSE", "no list");
 }
 
 /** @param {any[]} items @returns {{ values: any[], errors: CKError[] }} */

@@ -4,11 +4,11 @@
 const [sheetVersion, sheetIntegrity] = ["SHEET_VERSION", "SHEET_INTEGRITY"];
 /** @type {Promise<any> | null} */ let loadedSheet = null;
 
-/** @type {any} */ let sheetPolicy = null;
+/** @type {any} */ let sheetPolicy;
 
 /** The address of a script for pages that require trusted types, where they allow the policy `cloudkit`. @param {string} src */
 function trustedURL(src) {
-  sheetPolicy ??= /** @type {any} */ (globalThis).trustedTypes?.createPolicy("cloudkit", { createScriptURL: (url) => url });
+  sheetPolicy ??= /** @type {any} */ (globalThis).trustedTypes?.createPolicy("cloudkit", { createScriptURL: String });
   return sheetPolicy?.createScriptURL(src) ?? src;
 }
 

@@ -72,7 +72,7 @@ function sentNumber(name, number) {
 
 /** @param {any} bytes an ArrayBuffer or a view of one */
 function base64(bytes) {
-  if (bytes.byteLength === undefined) throw invalid("bytes are base64, a Uint8Array or an ArrayBuffer, and no Blob");
+  if (bytes.byteLength === undefined) throw invalid("bytes are base64, a Uint8Array or an ArrayBuffer");
   const view = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset, bytes.byteLength);
   return btoa(Array.from(view, (byte) => String.fromCharCode(byte)).join(""));
 }

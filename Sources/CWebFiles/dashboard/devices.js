@@ -43,7 +43,7 @@ const section = (heading, none, columns, items) =>
 function lists(here, known, answer) {
   const { clients, clientCount, kept, limits, behindLimit } = answer;
   return [
-    ...section("Clients", "No client with an account asked for this container since the server started.",
+    ...section("Clients", "No client with an account asked for this container since a dashboard was first opened.",
       clientColumns(known, behindLimit), clients),
     clientCount > clients.length ? h("p", { class: "quiet" }, "The last " + clients.length + " of " + number(clientCount) + ".") : "",
     ...section("Subscriptions", "No subscription yet.", subscriptionColumns(known), kept.subscriptions),

@@ -77,9 +77,10 @@ function editor(context, name, close) {
   };
   const form = formOf(value.type);
   const isText = input.localName === "textarea";
-  // Enter begins a line in a text that has several.
+  // Enter begins a line in a text that had several.
+  const hasLines = input.value.includes("\n");
   const saves = (event) => event.key === "Enter" && !event.isComposing && event.target === input && isText
-    && (event.ctrlKey || event.metaKey || !event.shiftKey && !input.value.includes("\n"));
+    && (event.ctrlKey || event.metaKey || !event.shiftKey && !hasLines && !input.value.includes("\n"));
   const keys = (event) => {
     if (event.key === "Escape") close();
     if (!saves(event)) return;
