@@ -36,7 +36,9 @@ package enum FaultWords {
     package static func text(ofArguments arguments: [String]) -> String {
         if arguments.count == 1 { return arguments[0] }
         return arguments.map { argument in
-            let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            // By scalars: a mark after the sign would be one character with it.
+            let parts = argument.unicodeScalars.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                .map { String($0) }
             guard parts.count == 2, isPlain(parts[0]), !parts[1].isEmpty, !parts[1].hasPrefix("\"") else {
                 return argument
             }

@@ -37,7 +37,9 @@ struct RecordValidation {
         let record = operation.record
         let name = try recordName(record.recordName, for: type, makeRecordName: makeRecordName)
         if type.isDeletion {
-            if name == user.userRecordName { throw .invalid("the user record cannot be deleted") }
+            if name == user.userRecordName, ZoneRules.isDefault(zone.zoneName) {
+                throw .invalid("the user record cannot be deleted")
+            }
             return ValidOperation(
                 operationType: type, recordName: name, recordType: nil, recordChangeTag: record.recordChangeTag,
                 fields: RecordFields(), parent: .keep)

@@ -47,7 +47,7 @@ struct QueryValidation {
         try checkSize(query)
         let check = try typeCheck(query)
         let condition = try query.condition.mapFilters { (filter) throws(ServiceError) in try check.filter(filter) }
-        if query.filterBy.isEmpty && query.extendedFilter ?? .all == .all {
+        if condition == .all {
             try check.require(.queryable, .system(.recordName))
         }
         return ValidQuery(

@@ -59,6 +59,7 @@ import Testing
         #expect(try read(["save", #"zone=My "notes""#, #"record="""#, "networkFailure"]) == rule)
         #expect(try read(["save", #"zone="My \"notes\"""#, #"record="""#, "networkFailure"]) == rule)
         #expect(try read([rule.description]) == rule)
+        #expect(try read(["save", "record=\u{301} x", "networkFailure"]).address.recordName == "\u{301} x")
         #expect(try read(["save zone=A", "networkFailure"]) == FaultRule(text: "save zone=A networkFailure"))
     }
 

@@ -50,6 +50,10 @@ import Testing
             #expect(try await custom.modify([operation])[0].error?.clientErrorCode == 12)
             #expect(try await custom.lookup(name)[0].record == nil)
         }
+        // A record of another type may have its name, there.
+        #expect(try await custom.modify([.create(name)])[0].error == nil)
+        #expect(try await custom.modify([.delete(name)])[0].error == nil)
+        #expect(try await mine.modify([.delete(name)])[0].error?.clientErrorCode == 12)
         #expect(try await mine.modify([.force(name, ["nick": .string("m")], type: "Users")])[0].error == nil)
     }
 

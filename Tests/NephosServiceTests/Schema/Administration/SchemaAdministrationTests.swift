@@ -206,10 +206,14 @@ import Testing
         #expect(
             await refusal(Query(recordType: "Note", filterBy: byTitle))
                 == "Field 'title' is not marked queryable: add QUERYABLE to the field 'title' of 'Note' in the schema")
-        #expect(
-            await refusal(Query(recordType: "Note"))
-                == "Field 'recordName' is not marked queryable: add QUERYABLE to \"___recordID\" of 'Note' in the schema"
-        )
+        for all in [nil, QueryExpression.all, .and([]), .not(.none), .or([.all, .none])] {
+            var query = Query(recordType: "Note")
+            query.extendedFilter = all
+            #expect(
+                await refusal(query)
+                    == "Field 'recordName' is not marked queryable: add QUERYABLE to \"___recordID\" of 'Note' in the schema"
+            )
+        }
         #expect(
             await refusal(
                 Query(
