@@ -1,4 +1,5 @@
 import NephosService
+import NephosTesting
 import NephosWire
 import Testing
 
@@ -144,8 +145,7 @@ import Testing
         #expect(bobsLines.contains("Bob's") && !bobsLines.contains("Ada's"))
         // The next one begins once the first is over.
         first = nil
-        let again = await ada.post("/account", from: page, "action=export")
-        #expect(again.status == 200)
+        await eventually { await ada.post("/account", from: page, "action=export").status == 200 }
         await server.close()
     }
 
