@@ -14,7 +14,8 @@ extension PostgresConnection {
             if isWriting { stateIndex = queries.count - 1 }
         }
         var versionsIndex: Int?
-        if !isWriting && versions.areWanted {
+        // With a read's first statements, as the store may have been removed.
+        if !isWriting && (versions.areWanted || !hasBegun && versions[.catalog] == nil) {
             versionsIndex = queries.count
             queries.append(query("versions", PostgresSQL.versions, needsStore: true))
         }

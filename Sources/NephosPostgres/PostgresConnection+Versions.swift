@@ -40,12 +40,6 @@ extension PostgresConnection {
         if isInTransaction && !isBroken && versions.areWanted { _ = try perform([]) }
     }
 
-    /// Throws if the store was removed: what a read did not find may be in a container that was made anew.
-    /// - Throws: `StorageError` `.removed`.
-    func checkIsNotRemoved() throws {
-        if isInTransaction && !isBroken && !isWriting && versions[.catalog] == nil { _ = try version(of: .catalog) }
-    }
-
     func isCurrent(_ version: Int64, of content: SharedContent) throws -> Bool {
         if versions.isExact { try checkVersions() }
         if let stored = versions[content] { return stored == version }

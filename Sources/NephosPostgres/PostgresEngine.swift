@@ -93,14 +93,9 @@ package final class PostgresEngine: StorageEngine {
     private static func read<T>(_ connection: PostgresConnection, _ body: (StorageReader) throws -> T) throws -> T {
         let reader = StorageReader(connection)
         defer { reader.invalidate() }
-        do {
-            let value = try body(reader)
-            try connection.throwIfRetrying()
-            return value
-        } catch {
-            if !(error is StorageError) { try connection.checkIsNotRemoved() }
-            throw error
-        }
+        let value = try body(reader)
+        try connection.throwIfRetrying()
+        return value
     }
 
     /// Runs `body` with a connection; once more with others where the first turns out to be lost before anything was
