@@ -102,7 +102,7 @@ class NotificationFeed {
       this.isRegistered = true;
       if (name) this.#share(name, token, signal);
       else this.#pollWhileShown(token, signal);
-      // A page that was left, and that a step back may show again, would keep the lock.
+      // A page in the back/forward cache would keep the lock, and is frozen.
       if (name) addEventListener("pagehide", () => {
         this.stop();
         addEventListener("pageshow", () => this.start().catch(() => {}), { once: true });
@@ -146,7 +146,7 @@ class NotificationFeed {
       look();
     };
     channel.onmessage = look;
-    // Of a page that is shown again, notifications may wait.
+    // After the back/forward cache, notifications may be queued.
     look();
     navigator.locks.request(name, { signal }, async () => {
       const common = await this.#retry(signal, () => this.#makeToken(commonClient(name)));

@@ -93,7 +93,7 @@ class Connection {
     if (!fetch) throw new CKError("CONFIGURATION_ERROR", "give 'services.fetch'");
     try {
       const response = await fetch(url, request, original);
-      if (!response?.text) throw "none";
+      if (!response?.text) throw "no response";
       return response;
     } catch (error) {
       if (request?.signal?.aborted) throw error;

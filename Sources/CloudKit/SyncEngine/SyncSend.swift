@@ -192,8 +192,8 @@ struct SyncSend: Sendable {
         return note(report, failure, of: Set(batch.zoneIDs))
     }
 
-    /// Removes what was sent from the pending changes, and hands the event out. An item that has changed again meanwhile
-    /// stays pending.
+    /// Removes the settled changes from the pending ones, and delivers the event. A record that the app added again
+    /// meanwhile stays pending.
     private func hand(_ report: SentItems<CKRecord, CKRecord.ID>, asOf time: UInt64) async {
         await core.hand(
             .sentRecordZoneChanges(.init(report)),

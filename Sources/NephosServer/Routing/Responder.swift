@@ -289,7 +289,7 @@ package final class Responder: Sendable {
         throw Refusal(.accessDenied, "the administration answers no web pages of other origins")
     }
 
-    /// Returns the caller of a route of the administration, who has the right that the route needs.
+    /// Returns the administrator that calls, if the role allows the route. Audits a route that changes a container.
     private func administrator(
         _ request: HTTPRequest, _ target: RequestTarget, _ route: Route, _ right: AdministrationRight
     ) async throws(Refusal) -> Administrator {

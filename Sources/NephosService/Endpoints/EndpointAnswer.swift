@@ -10,6 +10,7 @@ package protocol EndpointAnswering<Request, Response>: Sendable {
     var endpoint: Endpoint<Request, Response> { get }
     var path: String { get }
     var use: EndpointUse { get }
+    /// Whether Apple's service does not have the endpoint.
     var isAddition: Bool { get }
     /// The maximum number of bytes per request body.
     var bodyLimit: Int { get }

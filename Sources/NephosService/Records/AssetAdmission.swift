@@ -14,7 +14,8 @@ struct AssetAdmission {
     let scope: DatabaseScope
     let reader: StorageReader
 
-    /// The fields with their assets in stored form, whether there are any, and the unsaved uploads that the save moves into the database.
+    /// The fields with their assets in stored form, whether there are any assets, and the unsaved uploads that the save
+    /// moves into the database.
     func admit(
         _ fields: RecordFields, of recordName: String, stored: RecordRow?
     ) throws -> (fields: RecordFields, hasAssets: Bool, uploads: [AssetRow]) {

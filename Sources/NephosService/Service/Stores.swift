@@ -88,7 +88,7 @@ actor Stores {
     private func closeRemoved(_ store: Store, _ id: StoreID) async {
         guard ready.withLock({ $0[id]?.store === store }) else { return }
         await closeStores { $0 == id }
-        // What was counted is not in the container that may have been made anew.
+        // The usage was that of the removed store.
         quotas.withLock { $0[id] = nil }
     }
 

@@ -4,6 +4,7 @@ import NephosThreads
 /// The pending change events by their origins, the oldest first. They are read from the store now and then: reading
 /// 20,000 for each page would take longer than most pages.
 struct FanOutTurns {
+    /// The time after which the events are read again, in nanoseconds: a new origin waits for its turn so long.
     private static let lifetimeNanoseconds: Int64 = 50_000_000
 
     private var events: [ChangeEventOrigin: ArraySlice<Int64>] = [:]

@@ -43,7 +43,7 @@ package enum EndpointMethod: Hashable, Sendable {
     case getOrPost
 }
 
-/// What an endpoint does, for callers who may not do everything their account may.
+/// What an endpoint does with the data of the account: program tokens and server-to-server keys have limited access.
 package enum EndpointUse: Hashable, Sendable {
     case reads, writes
     /// Makes, enrols or resets something that signs in, decrypts or is notified later.
