@@ -42,6 +42,36 @@ import Testing
         #expect(try await excess(1) == [events[0], events[1], events[6]])
     }
 
+    @Test func `another container's events evict none`() async throws {
+        let containers = ["iCloud.quiet", "iCloud.busy"]
+        func save(_ name: String, in container: String) async throws {
+            let request = ModifyRecordsRequest(operations: [.create(name)])
+            _ = try await cloud.service.modifyRecords(
+                request, cloud.context("me", .public, container: container))
+        }
+        for container in containers {
+            try await save("first", in: container)
+            let subscription = ModifySubscriptionsRequest(operations: [.create(.query("S"))])
+            _ = try await cloud.service.modifySubscriptions(
+                subscription, cloud.context("friend", .public, container: container))
+        }
+        for store in cloud.service.openStores { await store.fanOut.close() }
+        try await save("a", in: "iCloud.quiet")
+        for number in 0..<8 { try await save("n\(number)", in: "iCloud.busy") }
+        try await save("b", in: "iCloud.quiet")
+        for (container, count, limit) in [("iCloud.quiet", 2, 2), ("iCloud.busy", 8, 8)] {
+            let store = try #require(cloud.service.openStores.first { $0.id.container == container })
+            let (events, excess, one) = try await store.engine.read { reader in
+                (
+                    try reader.changeEvents(after: 0, limit: 100).map(\.id),
+                    try NotificationFanOut.excess(beyond: limit, reader),
+                    try NotificationFanOut.excess(beyond: limit - 1, reader)
+                )
+            }
+            #expect(events.count == count && excess == [] && one == [events[0]])
+        }
+    }
+
     @Test func `a commit leaves one row for its changes, however many subscribe`() async throws {
         _ = try await publicDatabase("me").modify([.create("first")])
         for number in 0..<30 { _ = try await publicDatabase("a\(number)").save(.query("S")) }
