@@ -10,6 +10,11 @@ enum ZoneRules {
     /// (`CKRecord.ReferenceAction.deleteSelf`: "asynchronous in the default zone and immediate in a custom zone").
     static func cascadesImmediately(_ zoneName: String) -> Bool { !isDefault(zoneName) }
 
+    /// Records of the default zone cannot be shared (`CKRecordZone.Capabilities.sharing`, Apple's documentation).
+    static func checkCanBeShared(_ zoneName: String) throws(ServiceError) {
+        if isDefault(zoneName) { throw .invalid("the default zone cannot be shared; share records of a custom zone") }
+    }
+
     static func checkName(_ name: String) throws(ServiceError) {
         let bytes = name.utf8
         if bytes.isEmpty { throw .invalid("zoneName must not be empty") }

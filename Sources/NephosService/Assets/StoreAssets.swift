@@ -257,7 +257,11 @@ final class StoreAssets: Sendable {
         if let error = error as? ServiceError { return error }
         if error is CancellationError { return .unavailable }
         environment.log("assets: \(error)")
-        return (error as? StorageError)?.isOfClosedStore == true ? .unavailable : .diskFailure
+        switch (error as? StorageError)?.code {
+        case .closed: return .unavailable
+        case .removed: return .containerDeleted
+        default: return .diskFailure
+        }
     }
 
     func close() { files.close() }

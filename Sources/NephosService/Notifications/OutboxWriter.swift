@@ -84,16 +84,10 @@ struct OutboxWriter {
         of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: StorageReader
     ) throws -> [OutboxDestination] {
         var found = outlets.webHookDestinations.map { OutboxDestination.webHook(url: $0.url) }
-        for token in try reader.pushTokens(account: account) where !isOrigin(token, origin) {
+        for token in try reader.pushTokens(account: account) where !SubscriptionRules.isOrigin(token, of: origin) {
             if token.polls { found.append(.courier(token: token.token)) }
             if token.isDevice, outlets.devices != nil { found.append(.device(token: token.token)) }
         }
         return found
-    }
-
-    private static func isOrigin(_ token: PushTokenRow, _ origin: Notifier.Origin?) -> Bool {
-        guard let origin else { return false }
-        return token.account == origin.account && !token.client.isEmpty
-            && token.client.hasSameBytes(as: origin.clientID)
     }
 }

@@ -91,9 +91,7 @@ struct RecordValidation {
             }
         } else if recordType == SystemRecordType.share {
             if scope == .public { throw .badDatabase("the public database holds no shares: record '\(name)'") }
-            if ZoneRules.isDefault(zone.zoneName) {
-                throw .invalid("the default zone cannot be shared; share records of a custom zone")
-            }
+            try ZoneRules.checkCanBeShared(zone.zoneName)
             if record.parent != .keep { throw .invalid("the share '\(name)' cannot have a parent") }
         } else if !Identifier.isValid(recordType) {
             throw .invalid(
