@@ -79,9 +79,7 @@ struct SimulationPlanner {
             }
             if wanted.contains(.restarts) { steps.append((1, .restartDuring(name))) }
             if wanted.contains(.quota), request.contains(": save") { steps.append((12, .fail(name, .quotaExceeded))) }
-            if wanted.contains(.expiredTokens), request.hasPrefix("changes/"),
-                !request.hasSuffix(RequestText.withoutToken)
-            {
+            if wanted.contains(.expiredTokens), RequestText.hasToken(request) {
                 steps.append((3, .fail(name, .changeTokenExpired)))
             }
         }

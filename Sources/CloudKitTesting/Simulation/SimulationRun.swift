@@ -139,7 +139,7 @@ actor SimulationRun {
         let faults = cloud.state.faults
         var id: Int?
         // A request without a token has none that expires.
-        if var fault, fault.code != .changeTokenExpired || !request.hasSuffix(RequestText.withoutToken) {
+        if var fault, fault.code != .changeTokenExpired || RequestText.hasToken(request) {
             fault.address.device = name
             fault.stage = stage
             id = faults.add(fault)

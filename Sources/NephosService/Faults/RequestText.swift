@@ -12,5 +12,10 @@ package enum RequestText {
     }
 
     /// The end of the text of a request that fetches changes from the beginning.
-    package static let withoutToken = " from the beginning"
+    private static let withoutToken = " from the beginning"
+
+    /// Whether a text is that of a request with a change token.
+    package static func hasToken(_ text: String) -> Bool {
+        text.hasPrefix("changes/") && !text.hasSuffix(withoutToken)
+    }
 }

@@ -80,6 +80,8 @@ struct ConfigurationFile {
     private static let linkLimit = 40
 
     private static func check(_ directory: String, of path: String, _ checksOwner: Bool) throws(UsageError) {
+        // Nobody replaces an entry of a read-only file system, such as a Kubernetes ConfigMap of mode 0777.
+        if isReadOnly(directory) { return }
         var status = stat()
         // With the sticky bit users replace only entries of their own.
         guard stat(directory, &status) == 0, status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0,
@@ -89,6 +91,11 @@ struct ConfigurationFile {
                 "other users may replace the configuration file \(path): the directory \(directory) is to be root's or "
                     + "the server's user's (chown, chmod 755).")
         }
+    }
+
+    private static func isReadOnly(_ directory: String) -> Bool {
+        var status = statvfs()
+        return statvfs(directory, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
     }
 
     private static func isTrusted(link: String) -> Bool {

@@ -88,6 +88,19 @@ import Testing
         #expect([.lostEdit, .divergence, .returnedDeletion, .purgedItem].contains(failure.kind), "\(failure)")
     }
 
+    @Test(arguments: 0...5) func `a request without a token does not fail with an expired one`(passes: Int) async throws
+    {
+        let start: [Simulation.Step] = [.edit("phone", 1), .sync("phone")] + (0..<passes).map { _ in .pass("phone") }
+        func trace(_ step: Simulation.Step) async throws -> [String] {
+            try await simulation(seed: 1).replay(start + [step, .finish("phone"), .check])
+        }
+        var passed = try await trace(.pass("phone"))
+        #expect(passed.contains { $0.contains("records/modify: save") })
+        let last = try #require(passed.lastIndex { $0.contains(".pass") })
+        passed[last] = passed[last].replacing("pass(\"phone\"", with: "fail(\"phone\", .changeTokenExpired")
+        #expect(try await trace(.fail("phone", .changeTokenExpired)) == passed)
+    }
+
     @Test func `another account's data is found`() async throws {
         let failure = try await failure(.keepsDataOfOtherAccount, accounts: ["mei", "tom"])
         #expect(failure.kind == .otherAccount, "\(failure)")
