@@ -32,7 +32,7 @@ async function uploadFiles(database, records, zoneID) {
     files = files.filter((file) => !some.includes(file));
     const tokens = some.map(({ record, fieldName }) => ({ recordName: record.recordName, recordType: record.recordType, fieldName }));
     const answer = await database.send("assets/upload", { zoneID: zone, tokens });
-    const uploads = some.map((file, index) => ({ ...file, token: itemsOf(answer.tokens)[index] }));
+    const uploads = some.map((file, index) => ({ ...file, token: itemsOf([itemsOf(answer.tokens)[index]])[0] }));
     await Promise.all(Array.from({ length: uploadsAtOnce }, () => uploadSome(database, uploads, refused)));
   }
   return refused;

@@ -22,11 +22,7 @@ class RecordsBatchBuilder {
   delete(records) { return this.#add("delete", records, ["recordName"]); }
   forceDelete(records) { return this.#add("forceDelete", records, ["recordName"]); }
 
-  createOrUpdate(records, options) {
-    return this.#try(() => {
-      for (const record of list(records)) this.#append(saveType(record), record, [], options);
-    });
-  }
+  createOrUpdate(records, options) { return this.#add(saveType, records, [], options); }
 
   /** Sends the operations. @returns {Promise<RecordsResponse>} */
   async commit() {
@@ -36,10 +32,12 @@ class RecordsBatchBuilder {
     return modifyRecords(this.#database, this.#operations, this.#options);
   }
 
-  #add(operationType, records, keys, options) {
-    return this.#try(() => {
-      for (const record of list(records)) this.#append(operationType, record, keys, options);
-    });
+  /** @param {any} type of the operation, or its rule for a record @param {any} records @param {string[]} keys @param {any} [options] */
+  #add(type, records, keys, options) {
+    try {
+      for (const record of list(records)) this.#append(type.call ? type(record) : type, record, keys, options);
+    } catch (error) { this.#fault ??= error; }
+    return this;
   }
 
   #append(operationType, record, keys, options) {
@@ -50,11 +48,6 @@ class RecordsBatchBuilder {
     }
     const { desiredKeys } = options ?? {};
     this.#operations.push({ operationType, record: sent, ...(desiredKeys && !isDeletion && { desiredKeys }) });
-  }
-
-  #try(body) {
-    try { body(); } catch (error) { this.#fault ??= error; }
-    return this;
   }
 }
 

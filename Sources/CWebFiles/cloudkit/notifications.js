@@ -83,7 +83,8 @@ class NotificationFeed {
     this.#logger = logger;
   }
 
-  start() { return (this.#starting ??= this.#start()); }
+  /** @param {boolean} [isResumed] whether what hinders may pass, as without a network */
+  start(isResumed) { return (this.#starting ??= this.#start(isResumed)); }
 
   stop() {
     this.#running?.abort();
@@ -92,12 +93,15 @@ class NotificationFeed {
     this.isRegistered = false;
   }
 
-  async #start() {
+  /** @param {boolean} [isResumed] */
+  async #start(isResumed) {
+    this.#running?.abort();
     // It is there before anything is awaited: a stop ends the start as well.
     const { signal } = (this.#running = new AbortController());
+    /** @returns {Promise<any[]>} */
+    const ask = async () => [await this.#makeToken(this.#connection.clientID ??= makeRecordName()), await this.#sharedName()];
     try {
-      const token = await this.#makeToken((this.#connection.clientID ??= makeRecordName()));
-      const name = await this.#sharedName();
+      const [token, name] = await (isResumed ? this.#retry(signal, ask) : ask()) ?? [];
       if (signal.aborted) return;
       this.isRegistered = true;
       if (name) this.#share(name, token, signal);
@@ -105,7 +109,8 @@ class NotificationFeed {
       // A page in the back/forward cache would keep the lock, and is frozen.
       if (name) addEventListener("pagehide", () => {
         this.stop();
-        addEventListener("pageshow", () => this.start().catch(() => {}), { once: true });
+        this.#running = new AbortController();
+        addEventListener("pageshow", () => this.start(true), { once: true, signal: this.#running.signal });
       }, { signal });
     } catch (error) {
       if (!signal.aborted) this.stop();
@@ -214,6 +219,7 @@ class NotificationFeed {
 function commonClient(name) {
   const place = storage("localStorage");
   const client = place?.getItem(name) ?? makeRecordName();
-  try { place?.setItem(name, client); } catch { /* Then the next tab has a token of its own. */ }
+  // Then the next tab has a token of its own.
+  try { place?.setItem(name, client); } catch {}
   return client;
 }

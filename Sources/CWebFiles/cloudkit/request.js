@@ -110,11 +110,13 @@ function textOf(body) {
 
 /** @param {any} response @returns {Promise<any>} the decoded answer; rejects with the error of a refusal */
 async function answerOf(response) {
-  const text = await response.text().catch((error) => {
+  /** @type {any} */
+  let [text, answer] = [];
+  try { text = await response.text(); } catch (error) {
     throw new CKError("NETWORK_ERROR", `The answer is cut: ${error?.message ?? error}`);
-  });
-  let answer;
-  try { answer = JSON.parse(text); } catch { /* Another program than the service answered. */ }
+  }
+  // Another program than the service may have answered.
+  try { answer = JSON.parse(text); } catch {}
   if (response.ok && isDictionary(answer)) return answer;
   if (isDictionary(answer) && answer.serverErrorCode) throw serverError(answer);
   const retryAfter = Number(response.headers?.get?.("Retry-After")) || undefined;

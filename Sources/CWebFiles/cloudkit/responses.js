@@ -76,7 +76,7 @@ class RecordZoneChangesResponse extends CKResponse {
 /** @param {any} zone @param {any} request */
 function zoneChanges(zone, request) {
   const failed = zone.serverErrorCode !== undefined;
-  const { values, errors } = separated((zone.records ?? []).map((record) => receivedRecord(record, request.zoneID)));
+  const { values, errors } = separated(itemsOf(zone.records ?? []).map((record) => receivedRecord(record, request.zoneID)));
   return {
     zoneID: zone.zoneID ?? request.zoneID, records: values, syncToken: failed ? request.syncToken : zone.syncToken,
     moreComing: zone.moreComing ?? false, errors: failed ? [serverError(zone)] : errors,
@@ -111,13 +111,13 @@ class RecordInfosResponse extends CKResponse {
     super(errors);
     this.isRecordInfosResponse = true;
     this.results = values;
-    for (const { rootRecord = {}, share = {} } of values) [rootRecord, share].forEach((record) => receivedRecord(record));
+    for (const { rootRecord = {}, share = {} } of values) itemsOf([rootRecord, share]).forEach((record) => receivedRecord(record));
   }
 }
 
 /** @param {any} items of an answer, which may be another program's @returns {any[]} */
 function itemsOf(items) {
-  if (Array.isArray(items)) return items;
+  if (Array.isArray(items) && items.every(isDictionary)) return items;
   throw new CKError("UNEXPECTED_SERVER_RESPONSE", "no list");
 }
 

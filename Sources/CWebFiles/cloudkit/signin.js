@@ -60,7 +60,9 @@ class Authentication {
     if (!nonce) return;
     try {
       storage("sessionStorage")?.setItem(returningKey, `${Date.now()} ${this.#session.key} ${nonce}`);
-    } catch { /* Then only the window signs in. */ }
+    } catch {
+      // Then only the window signs in.
+    }
   }
 
   /** @returns {Promise<any>} the identity of the session; null without one */
@@ -157,7 +159,9 @@ class Authentication {
       + `?ckAPIToken=${encodeURIComponent(apiToken ?? "")}`;
     try {
       await this.#connection.fetch(url, { method: "POST", headers: { Authorization: `Bearer ${token}` }, body: "{}" });
-    } catch { /* The session ends by itself, in time. */ }
+    } catch {
+      // The session ends by itself, in time.
+    }
   }
 
   /** @param {boolean} [isNobody] whether the session is left out */

@@ -101,14 +101,16 @@ class Session {
     const name = this.#name;
     this.forget();
     if (this.#store && !isSignOut) return;
-    try { await this.#put(null, name); } catch { /* What could not be stored is not there. */ }
+    // What could not be stored is not there.
+    try { await this.#put(null, name); } catch {}
   }
 
   /** Keeps the next text of the token. @param {string} token @param {number} epoch of the request */
   async replace(token, epoch) {
     if (epoch !== this.epoch || token === this.token) return;
     this.token = token;
-    try { await this.#put(token); } catch { /* The earlier text stays valid. */ }
+    // The earlier text stays valid.
+    try { await this.#put(token); } catch {}
   }
 
   /** @param {string | null} token @param {string | null} [name] of its session */

@@ -107,7 +107,7 @@ function sentRecord(record, options) {
  */
 function receivedRecord(item, zoneID) {
   if (zoneID && (zoneID.ownerRecordName || CloudKit.VERSION < "2")) item.zoneID ??= zoneID;
-  for (const field of Object.values(item.fields ?? {})) {
+  for (const field of itemsOf(Object.values(item.fields ?? {}))) {
     if (field.type?.startsWith("ENCRYPTED_")) field.isEncrypted = true;
   }
   return item;

@@ -182,6 +182,7 @@ final class SyncDevice: CKSyncEngineDelegate {
                 "fetched \(event.modifications.map(\.record.recordID.recordName) + event.deletions.map { "-" + $0.recordID.recordName })"
             )
         case .sentDatabaseChanges(let event):
+            for zoneID in event.deletedZoneIDs { discard(zoneID, syncEngine) }
             note(
                 "sent zones \(event.savedZones.map(\.zoneID.zoneName) + event.deletedZoneIDs.map { "-" + $0.zoneName }) "
                     + "failed \(event.failedZoneSaves.map { "\($0.zone.zoneID.zoneName)!\($0.error.code.rawValue)" } + event.failedZoneDeletes.map { "-\($0.key.zoneName)!\($0.value.code.rawValue)" })"
