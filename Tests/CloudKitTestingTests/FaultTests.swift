@@ -54,6 +54,25 @@ import Testing
         try await database().save(note("a"))
     }
 
+    @Test(arguments: [
+        (CKError.Code.quotaExceeded, ["a"]), (.zoneBusy, ["a"]), (.internalError, ["a", "b"]),
+        (.serviceUnavailable, ["a", "b"]),
+    ])
+    func `a refused upload fails its records, and is not repeated`(code: CKError.Code, failed: [String]) async throws {
+        let cloud = try LocalCloud.current
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data([1]).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let records = ["a", "b", "c"].map { note($0) }
+        for record in records.prefix(2) { record["file"] = CKAsset(fileURL: file) }
+        let (fault, requests) = (cloud.fail(.assets, with: code), cloud.requests(.assets))
+        let (items, _) = try await save(records, atomically: false)
+        #expect(fault.count == 1)
+        #expect(items == Dictionary(uniqueKeysWithValues: failed.map { (note($0).recordID, code) }))
+        // A refused request, or the tokens and the bytes of the other record's file.
+        #expect(requests.count == (failed.count == 2 ? 1 : 2))
+    }
+
     @Test func `the rest of an atomic batch fails with the item`() async throws {
         try await database().save(CKRecordZone(zoneID: zoneID))
         try LocalCloud.current.fail(.save, record: "b", zone: "Notes", with: .quotaExceeded)

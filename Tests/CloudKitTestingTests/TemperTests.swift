@@ -99,6 +99,40 @@ import Testing
         #expect(empty > 0)
     }
 
+    @Test(arguments: [CloudLimits.apple, .tight], 1...20 as ClosedRange<UInt64>)
+    func `operations fetch all changes of an unfriendly service`(limits: CloudLimits, seed: UInt64) async throws {
+        try await withCloud(limits: limits, isUnfriendly: true, seed: seed) { cloud in
+            try await database.save(CKRecordZone(zoneID: zoneID))
+            var (zoneToken, databaseToken): (CKServerChangeToken?, CKServerChangeToken?)
+            for round in 0..<4 {
+                let note = CKRecord(
+                    recordType: "Note", recordID: CKRecord.ID(recordName: "\(round)", zoneID: zoneID))
+                try await database.save(note)
+                let zones = CKFetchDatabaseChangesOperation(previousServerChangeToken: databaseToken)
+                let changed = Box<[CKRecordZone.ID]>([])
+                zones.recordZoneWithIDChangedBlock = { changed.value.append($0) }
+                databaseToken = try await withCheckedThrowingContinuation { continuation in
+                    zones.fetchDatabaseChangesResultBlock = { continuation.resume(with: $0.map(\.serverChangeToken)) }
+                    database.add(zones)
+                }
+                #expect(changed.value == [zoneID])
+                let records = CKFetchRecordZoneChangesOperation(
+                    recordZoneIDs: [zoneID],
+                    configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: zoneToken)])
+                let names = Box<Set<String>>([])
+                let token = Box<CKServerChangeToken?>(nil)
+                records.recordWasChangedBlock = { recordID, _ in names.value.insert(recordID.recordName) }
+                records.recordZoneFetchResultBlock = { token.value = try? $1.get().serverChangeToken }
+                try await withCheckedThrowingContinuation { continuation in
+                    records.fetchRecordZoneChangesResultBlock = { continuation.resume(with: $0) }
+                    database.add(records)
+                }
+                zoneToken = try #require(token.value)
+                #expect(names.value == ["\(round)"])
+            }
+        }
+    }
+
     @Test(.cloud(isUnfriendly: true, seed: 1)) func `the queries of an unfriendly service lag behind`() async throws {
         try await database.save(CKRecordZone(zoneID: zoneID))
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))

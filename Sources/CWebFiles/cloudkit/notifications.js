@@ -74,6 +74,7 @@ class NotificationFeed {
   /** @type {Set<(notification: any) => void>} */ listeners = new Set();
   /** @type {AbortController | null} */ #running = null;
   /** @type {Promise<void> | null} */ #starting = null;
+  /** @type {boolean | undefined} */ #isResuming = false;
   isRegistered = false;
 
   /** @param {Connection} connection @param {any} configuration @param {any} logger */
@@ -83,14 +84,18 @@ class NotificationFeed {
     this.#logger = logger;
   }
 
-  /** @param {boolean} [isResumed] whether what hinders may pass, as without a network */
-  start(isResumed) { return (this.#starting ??= this.#start(isResumed)); }
+  /** @param {boolean} [isResumed] whether what hinders may pass, as without a network: not where the app waits */
+  start(isResumed) {
+    if (!isResumed && this.#isResuming) this.stop();
+    this.#isResuming ||= isResumed && !this.#starting;
+    return (this.#starting ??= this.#start(isResumed));
+  }
 
   stop() {
     this.#running?.abort();
     this.#running = null;
     this.#starting = null;
-    this.isRegistered = false;
+    this.isRegistered = this.#isResuming = false;
   }
 
   /** @param {boolean} [isResumed] */
@@ -104,6 +109,7 @@ class NotificationFeed {
       const [token, name] = await (isResumed ? this.#retry(signal, ask) : ask()) ?? [];
       if (signal.aborted) return;
       this.isRegistered = true;
+      this.#isResuming = false;
       if (name) this.#share(name, token, signal);
       else this.#pollWhileShown(token, signal);
       // A page in the back/forward cache would keep the lock, and is frozen.

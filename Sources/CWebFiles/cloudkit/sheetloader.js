@@ -6,9 +6,13 @@ const [sheetVersion, sheetIntegrity] = ["SHEET_VERSION", "SHEET_INTEGRITY"];
 
 /** @type {any} */ let sheetPolicy;
 
-/** The address of a script for pages that require trusted types, where they allow the policy `cloudkit`. @param {string} src */
+/**
+ * The address of a script for pages that require trusted types, where they allow the policy `cloudkit`. Others may refuse it, and
+ * have a default policy or require none.
+ * @param {string} src
+ */
 function trustedURL(src) {
-  sheetPolicy ??= /** @type {any} */ (globalThis).trustedTypes?.createPolicy("cloudkit", { createScriptURL: String });
+  try { sheetPolicy ??= globalThis.trustedTypes?.createPolicy("cloudkit", { createScriptURL: String }); } catch {}
   return sheetPolicy?.createScriptURL(src) ?? src;
 }
 

@@ -149,8 +149,8 @@ extension DatabaseRequestContext {
         return PreparedRecord(record: record, stamps: stamps)
     }
 
-    /// Requests the upload addresses of each record's files. If the service refuses several records together, each
-    /// record is requested alone, so that one refused record does not block the others.
+    /// Requests the upload addresses of each record's files. If the service finds a request of several records invalid,
+    /// each record is requested alone, so that one refused record does not block the others.
     private func uploadAddresses(
         _ records: [PreparedRecord]
     ) async throws(CKError) -> [Result<[String], CKError>] {
@@ -169,9 +169,9 @@ extension DatabaseRequestContext {
             do throws(ServiceFailure) {
                 results += try await requestAddresses(some)
             } catch {
-                guard case .refused = error else { throw CKError(error, errors) }
-                if some.count == 1 {
-                    results.append(.failure(CKError(error, errors)))
+                guard case .refused(let refusal) = error else { throw CKError(error, errors) }
+                if some.count == 1 || refusal.serverErrorCode != .badRequest {
+                    results += some.map { _ in .failure(CKError(error, errors)) }
                     continue
                 }
                 for record in some {

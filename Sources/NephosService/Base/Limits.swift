@@ -241,7 +241,7 @@ package enum Limits {
     /// `waitingNotifications` per account.
     static let notificationsPerFanOut = 400
     /// The maximum number of outbox rows of the notifications made per snapshot of a fan-out, excluding those of the last
-    /// one: about half a second. An account whose changes caused half of that waits for other accounts' turns.
+    /// one: about half a second.
     static let outboxRowsPerPage = 2000
     /// The maximum number of outbox rows of an account's query notifications of one account's changes in a burst: the queues of
     /// all its destinations. Further ones are dropped, beyond `outboxRowsPerSecond`.

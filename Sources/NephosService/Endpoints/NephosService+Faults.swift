@@ -145,13 +145,14 @@ private struct FaultyAnswer {
         _ call: (Request, RequestContext) async throws(ServiceError) -> Response
     ) async throws(ServiceError) -> Response {
         if let fault = decision.request, fault.stage == .before { throw fault.error(among: items) }
+        let isUnfriendly = plan.isUnfriendly
+        let readable = isUnfriendly ? Unfriendliness.readable(request) : request
         if let fault = decision.request, fault.stage == .amid {
-            return try await cut(request, items, fault, decision.entry, call)
+            return try await cut(readable, items, fault, decision.entry, call)
         }
-        if plan.isUnfriendly {
+        if isUnfriendly {
             var plain = self
             plain.context.takesEncodedRecords = false
-            let readable = Unfriendliness.readable(request)
             let response = try await plain.itemised(readable, items, decision, call)
             if let fault = decision.request { throw fault.error(among: items) }
             return plan.changed(response, to: readable, plain.context)

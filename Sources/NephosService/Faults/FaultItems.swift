@@ -15,7 +15,7 @@ enum FaultItems {
         case let changes as RecordChangesRequest:
             [FaultItem(.changes, zoneID: changes.zone.zoneID)]
         case is DatabaseChangesRequest: [FaultItem(.changes)]
-        case is AssetUploadRequest, is RereferenceRequest: [FaultItem(.assets)]
+        case is RereferenceRequest: [FaultItem(.assets)]
         case let lookup as LookupKeysRequest: [FaultItem(.keys, zoneID: lookup.zoneID ?? .defaultZone)]
         case let group as PutGroupKeyRequest: [FaultItem(.keys, zoneID: group.zoneID ?? .defaultZone)]
         default: operations[path].map { [FaultItem($0)] } ?? []

@@ -62,6 +62,15 @@ extension AccessRequestsResponse: ItemisedAnswer {
     static func failure(_ error: ErrorDictionary) -> ErrorDictionary? { error }
 }
 
+extension AssetUploadResponse: ItemisedAnswer {
+    var items: [Result] {
+        get { tokens }
+        set { tokens = newValue }
+    }
+    init(items: [Result]) { self.init(tokens: items) }
+    static func failure(_ error: ErrorDictionary) -> Result { .failure(error) }
+}
+
 extension ParticipantLookupResponse: ItemisedAnswer {
     var items: [ParticipantLookupResult] {
         get { users }

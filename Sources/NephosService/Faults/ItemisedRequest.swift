@@ -100,6 +100,12 @@ extension LookupRecordsRequest: ItemisedRequest {
     }
 }
 
+extension AssetUploadRequest: ItemisedRequest {
+    var faultItems: [FaultItem] { tokens.map { _ in FaultItem(.assets) } }
+    func keeping(_ places: [Int]) -> Self { AssetUploadRequest(zoneID: zoneID, tokens: tokens.at(places)) }
+    func name(_ error: inout ErrorDictionary, at place: Int) { error.recordName = tokens[place].recordName }
+}
+
 // MARK: - Zones
 
 extension RecordZoneChangesRequest: ItemisedRequest {

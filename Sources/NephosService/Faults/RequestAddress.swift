@@ -52,6 +52,9 @@ package struct RequestAddress: Hashable, Sendable {
         if recordName != nil, ![.any, .save, .delete, .fetch].contains(operation) {
             return "\(operation) names no record"
         }
+        if zoneName != nil, [.subscriptions, .assets, .sharing, .notification, .account].contains(operation) {
+            return "\(operation) names no zone"
+        }
         return nil
     }
 

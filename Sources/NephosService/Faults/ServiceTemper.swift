@@ -76,25 +76,43 @@ struct Unfriendliness: Sendable {
         }
     }
 
-    /// The token or marker of a client that got an empty first page. The service knows none for that place.
-    private static let beginning = "YmVnaW5uaW5n"
+    /// The number of empty pages so far.
+    private var emptyPages = 0
+
+    /// Returns the token or marker of an empty page: another one than the request's, as a position that does not move is
+    /// none of the service's.
+    /// - Parameter token: that of the request; nil for the first page.
+    private mutating func tokenOfEmptyPage(after token: String?) -> String {
+        emptyPages += 1
+        return Base64.text(Array("\(Self.emptyMark)\(emptyPages) \(token ?? "")".utf8))
+    }
+
+    private static let emptyMark = "empty page "
+
+    /// Returns the token that the service knows: for that of an empty page, the one before it.
+    private static func known(_ token: String?) -> String? {
+        guard let token, let bytes = Base64.decodeLines(token) else { return token }
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard text.hasPrefix(emptyMark), let space = text.lastIndex(of: " ") else { return token }
+        let former = text[text.index(after: space)...]
+        return former.isEmpty ? nil : String(former)
+    }
 
     /// Returns the request in a form whose records can be put in another order, and that the service understands.
     static func readable<Request>(_ request: Request) -> Request {
-        func unlessBeginning(_ token: String?) -> String? { token == beginning ? nil : token }
         let readable: any Sendable
         switch FaultPages.limited(request, { $0 }) {
         case let query as DecodedQuery:
             var page = query.request
-            page.continuationMarker = unlessBeginning(page.continuationMarker)
+            page.continuationMarker = known(page.continuationMarker)
             readable = DecodedQuery(page)
         case var changes as RecordZoneChangesRequest:
             for index in changes.zones.indices {
-                changes.zones[index].syncToken = unlessBeginning(changes.zones[index].syncToken)
+                changes.zones[index].syncToken = known(changes.zones[index].syncToken)
             }
             readable = changes
         case var changes as DatabaseChangesRequest:
-            changes.syncToken = unlessBeginning(changes.syncToken)
+            changes.syncToken = known(changes.syncToken)
             readable = changes
         default: return request
         }
@@ -128,7 +146,7 @@ struct Unfriendliness: Sendable {
         guard case .changes(var changes) = zone else { return zone }
         // A client that asks for deletions from before its first token does so with the first page alone.
         if request.syncToken != nil || request.deletionsSince == nil, chance(0.3) {
-            let token = request.syncToken ?? Self.beginning
+            let token = tokenOfEmptyPage(after: request.syncToken)
             var empty = RecordZoneChanges(zoneID: changes.zoneID, records: [], syncToken: token, moreComing: true)
             empty.fetchEnd = changes.fetchEnd
             return .changes(empty)
@@ -143,7 +161,7 @@ struct Unfriendliness: Sendable {
     ) -> DatabaseChangesResponse {
         guard chance(0.3) else { return page }
         return DatabaseChangesResponse(
-            zones: [], syncToken: token ?? Self.beginning, moreComing: true, fetchEnd: page.fetchEnd)
+            zones: [], syncToken: tokenOfEmptyPage(after: token), moreComing: true, fetchEnd: page.fetchEnd)
     }
 
     /// An empty page before the next one, or the answer that the query had before.
@@ -152,7 +170,7 @@ struct Unfriendliness: Sendable {
     ) -> QueryRecordsResponse {
         if chance(0.3), !request.wantsCount {
             return QueryRecordsResponse(
-                records: [], continuationMarker: request.continuationMarker ?? Self.beginning)
+                records: [], continuationMarker: tokenOfEmptyPage(after: request.continuationMarker))
         }
         if request.continuationMarker != nil { return page }
         let key = "\(context.account ?? "") \(context.scope) " + String(decoding: request.encoded(), as: UTF8.self)

@@ -7,12 +7,12 @@ struct FanOutAttempts {
     private var current: [Int64: [Int64: Int]] = [:]
     /// The rows of query notifications, by the account that is notified and the one whose changes they are about: a flood
     /// silences no other account's.
-    private var received = FanOutLoad<Recipient>()
+    private var received = FanOutLoad<Recipient>(.linear)
     /// The number of pages so far.
     private var pages = 0
     private(set) var turns = FanOutTurns()
     /// The work that an account's changes of a database caused.
-    private var caused = FanOutLoad<ChangeEventOrigin>()
+    private var caused = FanOutLoad<ChangeEventOrigin>(.exponential)
 
     private struct Recipient: Hashable {
         var account: Int64
@@ -45,7 +45,7 @@ struct FanOutAttempts {
 
     /// Whether events of other origins go before those of this one: not at every eighth page, so that no event starves.
     func isBehind(_ origin: ChangeEventOrigin, at now: Int64) -> Bool {
-        pages % 8 != 7 && caused.rows(origin, at: now) >= Double(Limits.outboxRowsPerPage / 2)
+        pages % 8 != 7 && caused.rows(origin, at: now) >= Limits.outboxRowsOfBusyOrigin
     }
 
     /// Returns the oldest event of the origin that caused the least work lately.

@@ -80,11 +80,11 @@ struct ConfigurationFile {
     private static let linkLimit = 40
 
     private static func check(_ directory: String, of path: String, _ checksOwner: Bool) throws(UsageError) {
-        // Nobody replaces an entry of a read-only file system, such as a Kubernetes ConfigMap of mode 0777.
-        if isReadOnly(directory) { return }
         var status = stat()
-        // With the sticky bit users replace only entries of their own.
-        guard stat(directory, &status) == 0, status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0,
+        // With the sticky bit users replace only entries of their own, and none by a read-only mount, such as a Kubernetes
+        // ConfigMap of mode 0777.
+        guard stat(directory, &status) == 0,
+            status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 || isReadOnly(directory),
             !checksOwner || status.st_uid == 0 || status.st_uid == geteuid()
         else {
             throw UsageError(

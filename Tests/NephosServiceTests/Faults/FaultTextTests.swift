@@ -85,6 +85,7 @@ import Testing
         ("save level=request serverRecordChanged", "a conflict is a record's"),
         ("save when=after serverRecordChanged", "a conflict is found before a commit"),
         ("fetch type=Note zoneBusy", "names no record type"), ("query record=a zoneBusy", "names no record"),
+        ("account zone=A networkFailure", "account names no zone"), ("assets zone=A zoneBusy", "assets names no zone"),
     ])
     func `a wrong text is refused with what may stand there`(text: String, reason: String) {
         let error = #expect(throws: ServiceError.self) { try FaultRule(text: text) }

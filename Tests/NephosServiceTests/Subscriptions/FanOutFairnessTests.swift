@@ -91,8 +91,23 @@ import Testing
                 #expect(turn == 2)
                 attempts.forgetTurns()
             }
-            #expect(!attempts.isBehind(origin(7), at: 10_000))
+            #expect(!attempts.isBehind(origin(7), at: 60_000))
         }
+    }
+
+    @Test func `on a slow server, too, an account that causes much work waits for others`() {
+        let row = ChangeEventRow(
+            id: 1, zone: ZoneKey(owner: .everyone, id: 1), zoneName: "Z", sequence: 1, originAccount: 7,
+            originClient: "", body: [])
+        let origins = [7, 8].map { ChangeEventOrigin(account: $0, database: .everyone) }
+        var attempts = FanOutAttempts()
+        var page = FanOutPage(event: row, covered: [], items: [])
+        // Less than the rate by which bursts fall.
+        page.examined = 16 * Int(Limits.outboxRowsPerSecond) / 5
+        for second in 1...10 { attempts.advanced(page, at: Int64(second * 1000)) }
+        #expect(attempts.isBehind(origins[0], at: 10_000) && !attempts.isBehind(origins[1], at: 10_000))
+        let waiting = [0, 0, 1].enumerated().map { (id: Int64($0 + 1), origin: origins[$1]) }
+        #expect(attempts.turn(except: [], at: 10_000) { waiting } == 3)
     }
 
     @Test func `many pages take their turns from one read of the events`() {
