@@ -33,3 +33,9 @@ extension CKShare {
         oneTimeURL(for: participantID)
     }
 }
+
+extension CKShare.Participant {
+    /// The name under which Objective-C's property reaches Swift where CloudKit's own is not available.
+    @available(*, deprecated, renamed: "participantID")
+    public var __participantID: CKShare.Participant.ID { participantID }
+}

@@ -53,7 +53,10 @@ enum ShareAccess {
         case .delete where subject == .share: return .allowed
         case .change where subject == .share:
             return role == .administrator
-                ? .allowed : .refused("only the owner and administrators may change a share")
+                ? .allowed
+                : .refused(
+                    "only the owner and administrators may change a share; to leave it, delete it in the shared database"
+                )
         case .delete where subject == .root: return .refused("only the owner may delete the root of what is shared")
         case .create, .change, .delete:
             return permission == .readWrite

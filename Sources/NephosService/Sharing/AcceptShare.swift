@@ -9,8 +9,7 @@ import NephosWire
 /// - the owner, participants and invitees get the metadata of a share, and every account gets that of a public share;
 /// - other accounts get the error of an unknown URL, or `participantMayNeedVerification` if an invitation waits for an
 ///   address to be verified;
-/// - accepting is idempotent, and has no effect on the caller's own share; after a removal the account needs a new
-///   invitation;
+/// - accepting is idempotent; an owner cannot accept their own share; after a removal the account needs a new invitation;
 /// - the first acceptance uses up a one-time URL; for that account it remains the share's URL.
 struct ResolveShare {
     let caller: Caller
@@ -30,6 +29,8 @@ struct ResolveShare {
 
     static let unknown = ServiceError(
         .notFound, .unknownItem, "There is no share of that URL, or it is not the caller's to see")
+    /// Apps recognise the error by these words of Apple's.
+    static let isOwn = ServiceError.invalid("Error accepting share: owner participant tried to accept share")
     static let needsVerification = ServiceError(
         .accessDenied, .participantMayNeedVerification,
         "The account is not among the share's participants; an invitation waits for an address to be verified")
@@ -135,8 +136,8 @@ struct AcceptShare {
     /// - Returns: the share after the acceptance.
     func accept(_ guid: String) throws -> ResolveShare.Found {
         var found = try visit.resolve.find(guid)
-        let isOwner = found.share.zone.owner == account.owner
-        if isOwner || found.row?.hasAccepted == true { return found }
+        if found.share.zone.owner == account.owner { throw ResolveShare.isOwn }
+        if found.row?.hasAccepted == true { return found }
         let rows = try transaction.participants(share: found.share.id)
         var row: ShareParticipantRow
         if let invited = found.row {

@@ -20,14 +20,18 @@ import Testing
         try #require(try await database.record(for: share.recordID) as? CKShare)
     }
 
-    @Test func `accepting twice, and accepting one's own share, succeeds without effect`() async throws {
+    @Test func `accepting twice succeeds without effect, and an owner accepts nothing`() async throws {
         try await withShare { cloud, list, share in
             let guest = cloud.container("bob")
             let first = try await guest.join(share.url)
             let second = try await guest.join(share.url)
             #expect(first.recordChangeTag == second.recordChangeTag)
-            try await list.owner.join(share.url)
             let metadata = try await list.owner.shareMetadata(for: try #require(share.url))
+            let error = await #expect(throws: CKError.self) { try await list.owner.accept(metadata) }
+            #expect(error?.code == .invalidArguments)
+            #expect("\(try #require(error))".contains("owner participant tried to accept share"))
+            let results = try await list.owner.accept([metadata])
+            #expect(throws: CKError.self) { try results[metadata]?.get() }
             #expect(metadata.participantRole == .owner && metadata.participantStatus == .accepted)
         }
     }
