@@ -57,10 +57,6 @@ open class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
     /// Returns the query in the form for the service.
     /// - Throws: `PredicateRefusal` for a part that queries do not support.
     func wireValue() throws(PredicateRefusal) -> Query {
-        guard recordType != CKRecord.SystemType.userRecord else {
-            throw PredicateRefusal(
-                "the record type Users", "user records cannot be queried", "fetch them by their record IDs")
-        }
         var sortBy: [QuerySortDescriptor] = []
         for descriptor in sortDescriptors ?? [] { sortBy.append(try descriptor.wireValue()) }
         let query = try Query(

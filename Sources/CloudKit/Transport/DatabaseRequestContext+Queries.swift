@@ -8,12 +8,9 @@ extension DatabaseRequestContext {
         var result: Result<CKRecord, CKError>
     }
 
-    /// Returns the request for the first page of a query. A nil zone stands for all zones, which the shared database
-    /// does not allow.
+    /// Returns the request for the first page of a query. A nil zone stands for all zones, which the service refuses in the
+    /// shared database.
     func request(_ query: CKQuery, in zoneID: CKRecordZone.ID?) throws(CKError) -> QueryRecordsRequest {
-        guard zoneID != nil || call.scope != .shared else {
-            throw CKError(.invalidArguments, "A query of the shared database needs a zone: set the zoneID.", errors)
-        }
         do throws(PredicateRefusal) {
             return QueryRecordsRequest(
                 query: try query.wireValue(), zoneID: zoneID?.wireValue,

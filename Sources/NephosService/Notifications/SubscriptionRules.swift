@@ -7,7 +7,8 @@ import NephosWire
 /// - Query subscriptions exist in the public and the private database, zone subscriptions in the private database, and
 ///   database subscriptions in the private and the shared database.
 /// - A query subscription needs an existing record type, a condition that a query allows, and a trigger to fire on.
-/// - A notification includes at most three fields, and each of its localized texts a bounded number of arguments.
+/// - A notification of a query subscription includes at most three fields, those of the others none; each of its localized
+///   texts has a bounded number of arguments.
 enum SubscriptionRules {
     static func check(_ subscription: SubscriptionDictionary, scope: DatabaseScope) throws(ServiceError) {
         if let id = subscription.subscriptionID { try checkID(id) }
@@ -20,7 +21,11 @@ enum SubscriptionRules {
             }
         case .database: break
         }
-        if let fields = subscription.notificationInfo?.additionalFields, fields.count > Limits.notificationFields {
+        let fields = subscription.notificationInfo?.additionalFields ?? []
+        if !fields.isEmpty, subscription.subscriptionType != .query {
+            throw .invalid("cannot add additionalFields to this subscription type")
+        }
+        if fields.count > Limits.notificationFields {
             throw .invalid(
                 "additionalFields names \(fields.count) fields; a notification sends at most"
                     + " \(Limits.notificationFields) along")

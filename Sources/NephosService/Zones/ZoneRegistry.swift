@@ -43,7 +43,8 @@ enum ZoneRegistry {
         case .deleted: break
         case .purged:
             error.clientCode = .userDeletedZone
-            error.reason = "Zone '\(address.zoneName)' was removed by the user"
+            // Apps compare Apple's text.
+            error.reason = "Zone was purged by user"
         case .encryptedDataReset: error.userDidResetEncryptedData = true
         }
         return error

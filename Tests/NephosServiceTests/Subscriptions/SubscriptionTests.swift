@@ -155,6 +155,11 @@ struct SubscriptionTests {
             (.zone("S", "_defaultZone"), .invalidArguments, "default zone"),
             (SubscriptionDictionary(subscriptionID: "S", subscriptionType: .zone), .invalidArguments, "zoneID"),
             (.query("S", info: .fields(["a", "b", "c", "d"])), .invalidArguments, "additionalFields"),
+            (
+                SubscriptionDictionary(
+                    subscriptionID: "S", subscriptionType: .zone, zoneID: ZoneIDDictionary(zoneName: "Z"),
+                    notificationInfo: .fields(["a"])), .invalidArguments, "additionalFields"
+            ),
             (.query("S", info: .text(String(repeating: "x", count: 70_000))), .limitExceeded, "bytes"),
         ])
     func `an invalid subscription is refused with its reason, and changes nothing`(
