@@ -4,8 +4,18 @@ struct NephosCommand: Sendable {
 
     let name: String
     let summary: String
-    let help: String
     let main: Main
+    private let makeHelp: @Sendable () -> String
+
+    /// The start of a server pays for no help text.
+    init(name: String, summary: String, help: @autoclosure @escaping @Sendable () -> String, main: @escaping Main) {
+        self.name = name
+        self.summary = summary
+        self.main = main
+        makeHelp = help
+    }
+
+    var help: String { makeHelp() }
 
     static let all = [
         NephosCommand(
