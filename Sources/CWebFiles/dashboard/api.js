@@ -60,6 +60,8 @@ async function send(method, path, body, signal) {
   const headers = token ? { Authorization: "Bearer " + token } : {};
   const answer = await fetch(path, { method, body, signal, headers, cache: "no-store" });
   if (answer.ok) return answer;
+  // A role may have been taken: the next view asks what the caller may do.
+  if (answer.status === 403) granted.clear();
   let refusal = null;
   try { refusal = parse(await answer.text()); } catch { /* not an answer of this service */ }
   throw new Problem(answer.status, refusal, Number(answer.headers.get("Retry-After")) || refusal?.retryAfter);

@@ -115,6 +115,7 @@ async function show({ movesFocus = true } = {}) {
   } catch (error) {
     if (signal.aborted) return;
     content = shownProblem(error);
+    if (error.status === 403) may = await rights(asked.container, signal).catch(() => may);
     showMenu(name, asked, may);
   } finally {
     clearTimeout(late);

@@ -104,6 +104,8 @@ export async function content({ record: text, all: isAll }, signal, go) {
   const pages = await Promise.all(places.map((place) => valued(place, text, undefined, signal)));
   const only = pages.flatMap((page) => page.found);
   if (only.length === 1 && !isAll) return openOnly(text, only[0], pages.every((page) => !page.marker), go);
-  return [findForm(go, text), valueList(text, pages, isAll, signal, go), known.isComplete === false ? h("p", {}, "There are more containers: only "
+  const unread = places.filter((place) => place.database).map((place) => place.container);
+  return [findForm(go, text), valueList(text, pages, isAll, signal, go), unread.length ? h("p", {}, "Only the public databases of "
+    + [...new Set(unread)].join(", ") + " were looked at: your role reads no private records.") : "", known.isComplete === false ? h("p", {}, "There are more containers: only "
     + known.length + " were looked at. ", link({ view: "records" }, "Records of one of the others")) : ""];
 }

@@ -30,10 +30,12 @@ function typeSection(name, type, production, isDevelopment) {
 
 function findings(report) {
   return [report.reason ? h("p", { class: "bad" }, report.reason) : "",
-    (report.findings ?? []).length ? h("ul", {}, report.findings.map((one) =>
-      h("li", { class: one.severity === "error" ? "bad" : null }, (one.line ? "line " + one.line + ": " : "") + one.message))) : "",
-    (report.changes ?? []).length ? h("ul", {}, report.changes.map((change) => h("li", {}, change))) : ""];
+    list((report.findings ?? []).filter(({ message }) => message !== report.reason).map((one) =>
+      h("li", { class: one.severity === "error" ? "bad" : null }, (one.line ? "line " + one.line + ": " : "") + one.message))),
+    list((report.changes ?? []).map((change) => h("li", {}, change)))];
 }
+
+const list = (items) => (items.length ? h("ul", {}, items) : "");
 
 /** Runs a command, and shows the schema anew, with the changes that were made, or why none was. */
 async function run(command, done, region, go) {
