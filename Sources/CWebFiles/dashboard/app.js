@@ -39,7 +39,7 @@ function showMenu(name, { container, environment }, may) {
     if (view === (parents[name] ?? name)) made.setAttribute("aria-current", view === name ? "page" : "true");
     return h("li", {}, made);
   });
-  const out = isProduction() && h("li", {}, h("button", { type: "button", onclick: () => { signOut(); show(); } }, "Sign out"));
+  const out = isProduction() && h("li", {}, h("button", { type: "button", onclick: () => { signOut(); location.reload(); } }, "Sign out"));
   document.getElementById("views").replaceChildren(...entries, ...(out ? [out] : []));
 }
 

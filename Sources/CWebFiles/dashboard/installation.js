@@ -32,6 +32,7 @@ function accountSection({ accounts }, after) {
 const place = (one) => [one.container, one.environment].filter(Boolean).join(", ");
 
 const tokenColumns = [
+  { title: "token", cell: (one) => h("code", {}, one.token) },
   { title: "name", cell: (one) => one.name || "—" },
   { title: "container", cell: place },
   { title: "web pages", cell: (one) => one.origins.length ? one.origins.join(", ") : "—" },

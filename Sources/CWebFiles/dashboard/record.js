@@ -1,7 +1,7 @@
 // One record: its fields, what it refers to and what refers to it, and its edit as an account of a development server.
 import { ask, isProduction, modify, pretty, Problem, upload } from "./api.js";
 import { facts, field, h, link, sample, select, table, time } from "./dom.js";
-import { accounts, defaultZone, nameIn, shownName } from "./scope.js";
+import { accounts, defaultZone, nameIn, refusal, shownName } from "./scope.js";
 import { curl, javascript, swift } from "./samples.js";
 import { editable, edited, editedType, formOf, full, isEditable, isEncrypted, isSealed, typeName } from "./values.js";
 
@@ -26,6 +26,7 @@ const save = (here, account, record, tag, name, value) => modify(here, account, 
     recordChangeTag: tag, fields: { [name]: value } } }],
 }).then((answer) => answer.records[0]);
 
+/** @param own what the reader wants to save, in words */
 function conflict(record, server, name, own, saveAnyway) {
   const names = [...new Set([...Object.keys(record.fields), ...Object.keys(server.fields)])]
     .filter((one) => one === name || pretty(record.fields[one]?.value) !== pretty(server.fields[one]?.value)).sort();
@@ -62,7 +63,7 @@ function editor(context, name, close) {
       const server = (await show(here)).record;
       said.replaceChildren(conflict(record, server, name, input.value, () => send(content, server.recordChangeTag)));
     } catch (error) {
-      said.replaceChildren(h("p", { class: "bad" }, error.message));
+      said.replaceChildren(refusal(error));
     }
   };
   const submit = (event) => {
@@ -102,15 +103,21 @@ function fileEditor(context, name, close) {
   const submit = async (event) => {
     event.preventDefault();
     said.replaceChildren("Sending …");
+    const fail = (error) => said.replaceChildren(refusal(error));
     try {
       const zone = here.zone === defaultZone ? undefined : { zoneName: here.zone };
       const value = await upload(here, who.value, zone,
         { recordName: record.recordName, recordType: record.recordType, fieldName: name }, input.files[0]);
-      const result = await save(here, who.value, record, record.recordChangeTag, name, { type: "ASSETID", value });
-      if (!result.serverErrorCode) return reload("Saved " + name + " as " + who.value + ".", "button-" + name);
-      throw new Problem(400, result);
+      const send = async (tag) => {
+        const result = await save(here, who.value, record, tag, name, { type: "ASSETID", value });
+        if (!result.serverErrorCode) return reload("Saved " + name + " as " + who.value + ".", "button-" + name);
+        if (result.serverErrorCode !== "CONFLICT") throw new Problem(400, result);
+        const server = (await show(here)).record;
+        said.replaceChildren(conflict(record, server, name, input.files[0].name, () => send(server.recordChangeTag).catch(fail)));
+      };
+      await send(record.recordChangeTag);
     } catch (error) {
-      said.replaceChildren(h("p", { class: "bad" }, error.message));
+      fail(error);
     }
   };
   return h("form", { onsubmit: submit, onkeydown: (event) => { if (event.key === "Escape") close(); } },

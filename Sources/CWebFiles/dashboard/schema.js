@@ -1,7 +1,7 @@
 // The schema of development beside production's, and its deployment.
 import { deploy, deployment, reset, schemaIndexes, schemaText } from "./api.js";
 import { h, table } from "./dom.js";
-import { changes, nothing, place, placeControls } from "./scope.js";
+import { changes, nothing, place, placeControls, refusal } from "./scope.js";
 import { recordTypes } from "./schematext.js";
 
 export const title = () => "Schema";
@@ -45,7 +45,7 @@ async function run(command, done, region, go) {
     document.querySelector("h1").after(h("div", { role: "status" },
       report.isRefused ? "" : h("p", { class: "good" }, done), findings(report)));
   } catch (error) {
-    region.replaceChildren(h("p", { class: "bad" }, error.message));
+    region.replaceChildren(refusal(error));
   }
 }
 

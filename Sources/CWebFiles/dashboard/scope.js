@@ -1,8 +1,12 @@
 // What a view is about: container, environment, database, account, zone, type. All of it is in the address.
-import { all, Problem, rights, status } from "./api.js";
+import { all, Problem, rights, signOut, status } from "./api.js";
 import { address, field, h, select } from "./dom.js";
 
 export const defaultZone = "_defaultZone";
+
+/** Why a change was refused. One that needs a recent sign-in leads to it. */
+export const refusal = (error) => h("p", { class: "bad" }, error.message, " ", error.needsSignIn
+  ? h("button", { type: "button", onclick: () => { signOut(); location.reload(); } }, "Sign in") : "");
 
 /** Parameters that lose their meaning with another one. */
 const dependents = {

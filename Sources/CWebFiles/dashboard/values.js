@@ -173,6 +173,7 @@ export function edited(type, text) {
   default: {
     let value;
     try { value = JSON.parse(text); } catch { return fail(); }
+    if (type === "TIMESTAMP_LIST" && !(Array.isArray(value) && value.every(Number.isInteger))) return fail();
     const isRight = type === "LOCATION" ? value === null || isLocation(value) : type !== "LOCATION_LIST" || Array.isArray(value) && value.every(isLocation);
     return isRight ? value : fail();
   }

@@ -50,10 +50,8 @@ struct SyncSend: Sendable {
                 if let failure = await send(pass.isolatesZones ? Array(zones.prefix(1)) : zones) { return failure }
                 continue
             }
-            let (hasRecords, isUntracked, time) = core.state.read { content in
-                (content.records.contains { scope.contains($0) }, content.hasPendingUntrackedChanges, content.time)
-            }
-            guard hasRecords || isUntracked else { break }
+            let (isUntracked, time) = core.state.read { ($0.hasPendingUntrackedChanges, $0.time) }
+            // The delegate is asked until it has no batch: it may keep changes that the state does not have.
             guard let batch = await nextBatch(context) else {
                 // The delegate may have untracked changes outside of the scope.
                 if isUntracked, scope == .all {

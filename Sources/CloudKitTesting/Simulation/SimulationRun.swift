@@ -26,10 +26,11 @@ actor SimulationRun {
     init(_ simulation: Simulation, keeping limit: Int?) async throws {
         guard !simulation.devices.isEmpty, let account = simulation.accounts.first,
             Set(simulation.devices).count == simulation.devices.count,
-            simulation.signedIn.values.allSatisfy(simulation.accounts.contains)
+            simulation.signedIn.allSatisfy({ simulation.devices.contains($0) && simulation.accounts.contains($1) })
         else {
             throw LocalCloudError(
-                "A simulation needs devices, each with another name, and an account; only its accounts sign in.")
+                "A simulation needs devices, each with another name, and an account; only its accounts sign in, on its "
+                    + "devices.")
         }
         self.simulation = simulation
         (steps, trace) = (Recent(limit), SimulationTrace(limit))
@@ -176,7 +177,10 @@ actor SimulationRun {
                 return await rest(name)
             }
         }
-        report(.stuck, "'\(name)' sends requests without an end: \(devices[name]?.launch.waiting.first ?? "").")
+        let request = devices[name]?.launch.waiting.first
+        report(
+            .stuck,
+            request.map { "'\(name)' sends requests without an end: \($0)." } ?? "'\(name)' sleeps without an end.")
     }
 
     static let longestFinish = 2000
@@ -398,7 +402,7 @@ actor SimulationRun {
         for name in simulation.devices where problem == nil {
             guard let device = devices[name], device.isIdle, device.launch.changes != device.checked else { continue }
             if case .failure(let error) = await ask(name, { try await $0.checkInvariants() }) {
-                report(.invariant, "'\(name)': \(error)")
+                report(.invariant, "'\(name)' breaks an invariant of the app: \(error)")
             }
             devices[name]?.checked = device.launch.changes
         }

@@ -10,4 +10,24 @@ extension AnsweredRequest {
         entry.reason = nil
         return entry
     }
+
+    /// A copy for the dashboard of a production server, without the refused value that the reason may quote: reading private
+    /// fields is audited.
+    var withoutValues: AnsweredRequest {
+        var entry = self
+        entry.reason = reason.map(RefusedValue.masked)
+        return entry
+    }
+}
+
+/// A value in the reason of a refusal: between double quotes, or what a rule found.
+enum RefusedValue {
+    static func masked(_ reason: String) -> String {
+        var reason = reason
+        if let found = reason.firstRange(of: ", found ") { reason.replaceSubrange(found.upperBound..., with: "…") }
+        guard let first = reason.firstIndex(of: "\""), let last = reason.lastIndex(of: "\""), first < last else {
+            return reason
+        }
+        return reason.replacing(reason[first...last], with: "\"…\"", maxReplacements: 1)
+    }
 }

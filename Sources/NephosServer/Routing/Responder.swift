@@ -137,7 +137,9 @@ package final class Responder: Sendable {
         } else if let details = work.details {
             let entry = Self.entry(request, route, details, refused, response, work.requestID, duration, stages)
             if work.recorded == .all || !isSuccess {
-                recent.note(entry, at: service.environment.now(), recording(details, request, route, response))
+                recent.note(
+                    access.recordsBodies ? entry : entry.withoutValues, at: service.environment.now(),
+                    recording(details, request, route, response))
             }
             log?(entry)
         }
@@ -197,6 +199,11 @@ package final class Responder: Sendable {
     ) -> RequestRecording? {
         guard details.isWatched else { return nil }
         var recording = RequestRecording(failures: details.failures.map(RequestRecording.FailedItem.init))
+        if !access.recordsBodies {
+            for index in recording.failures.indices {
+                recording.failures[index].reason = RefusedValue.masked(recording.failures[index].reason)
+            }
+        }
         let isFailed = response.status >= 400 || details.failedItems > 0
         if access.recordsBodies, route?.hasRecordableBodies == true,
             isFailed || !recent.isBusy(at: service.environment.now())

@@ -34,6 +34,12 @@ enum ZoneRegistry {
     static func notFound(
         _ address: ZoneAddress, _ caller: Caller, _ purpose: Purpose, _ reader: StorageReader
     ) throws -> ServiceError {
+        if caller.scope == .shared, caller.currentUser.isOwner(address.sharedBy) {
+            // Apps recognise the error by these words of Apple's.
+            return .invalid(
+                "Only shared zones can be accessed in the shared DB: the account's own are in the private database, and one"
+                    + " that is shared with it is named with its owner")
+        }
         var error = ServiceError.zoneNotFound(address.zoneName)
         error.reason += ": " + (try remedy(address, caller, purpose, reader))
         guard address.isOwn, address.canExist, let owner = caller.owner,
@@ -56,10 +62,7 @@ enum ZoneRegistry {
     ) throws -> String {
         switch caller.scope {
         case .public: return "the public database has the default zone alone"
-        case .shared:
-            return caller.currentUser.isOwner(address.sharedBy)
-                ? "the account's own zones are in the private database; one that is shared with it is named with its owner"
-                : "nothing of it is shared with the account, which has to accept a share first"
+        case .shared: return "nothing of it is shared with the account, which has to accept a share first"
         case .private:
             guard address.isOwn, let owner = caller.owner else {
                 return "others' zones are in the shared database, once a share is accepted"

@@ -19,6 +19,10 @@ actor PlainNotes: SimulatedApp {
         case asksForEver
         /// Waits for something that never happens.
         case waitsForEver
+        /// Pauses for ever, on its device's clock.
+        case sleepsForEver
+        /// Breaks an invariant of its own.
+        case breaksInvariant
         /// Decides by chance of its own, and loses what its user writes.
         case actsByChance
     }
@@ -45,6 +49,7 @@ actor PlainNotes: SimulatedApp {
     }
 
     private let mistake: Mistake?
+    private let clock: CloudClock
     private let container: CKContainer
     private let file: URL
     private var disk: Disk
@@ -52,6 +57,7 @@ actor PlainNotes: SimulatedApp {
 
     init(_ device: CloudDevice, _ mistake: Mistake? = nil) throws {
         self.mistake = mistake
+        clock = device.clock
         container = CKContainer.default()
         file = try device.diskDirectory.appendingPathComponent("notes.json")
         disk = (try? JSONDecoder().decode(Disk.self, from: Data(contentsOf: file))) ?? Disk()
@@ -61,6 +67,10 @@ actor PlainNotes: SimulatedApp {
     private func save() throws { try JSONEncoder().encode(disk).write(to: file) }
 
     var contents: [String: String] { disk.notes.mapValues(\.text) }
+
+    func checkInvariants() throws {
+        if mistake == .breaksInvariant, !disk.notes.isEmpty { throw CKError(.internalError) }
+    }
 
     // MARK: The user
 
@@ -96,6 +106,7 @@ actor PlainNotes: SimulatedApp {
     func sync() async throws {
         try await checkAccount()
         if mistake == .asksForEver, disk.hasZone { while true { _ = try await container.userRecordID() } }
+        if mistake == .sleepsForEver, disk.hasZone { while true { try await clock.sleep(for: .seconds(1)) } }
         if mistake == .waitsForEver, disk.hasZone { try await Task.sleep(for: .seconds(1000)) }
         let database = container.privateCloudDatabase
         do {

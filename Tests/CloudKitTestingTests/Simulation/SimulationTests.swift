@@ -106,6 +106,30 @@ import Testing
         #expect(failure.kind == .otherAccount, "\(failure)")
     }
 
+    @Test func `failures say in words what an app does`() async throws {
+        let words: [(PlainNotes.Mistake, String)] = [
+            (.sleepsForEver, "'phone' sleeps without an end."),
+            (.asksForEver, "'phone' sends requests without an end: "),
+            (.breaksInvariant, "'phone' breaks an invariant of the app: "),
+        ]
+        for (mistake, text) in words {
+            let failure = await #expect(throws: SimulationFailure.self) {
+                try await simulation(seed: 1, mistake).replay([
+                    .edit("phone", 1), .sync("phone"), .finish("phone"), .sync("phone"), .finish("phone"), .check,
+                ])
+            }
+            #expect(failure?.description.contains(text) == true, "\(String(describing: failure))")
+        }
+    }
+
+    @Test func `an account signs in on a device of the simulation`() async throws {
+        let misspelt = Simulation(seed: 1, devices: ["phone"], accounts: ["mei"], signedIn: ["phnoe": "mei"]) {
+            try PlainNotes($0)
+        }
+        let error = await #expect(throws: LocalCloudError.self) { try await misspelt.run(steps: 1) }
+        #expect(error?.description.contains("only its accounts sign in, on its devices") == true)
+    }
+
     @Test func `an app that waits for ever is found`() async throws {
         var simulation = simulation(seed: 1, .waitsForEver)
         simulation.realTimeLimit = .milliseconds(200)

@@ -44,8 +44,10 @@ import Testing
         try await database.save(CKRecordZone(zoneName: "Notes"))
         let anas = CKRecordZone.ID(zoneName: "Notes", ownerName: try await ana.userRecordID().recordName)
         let meis = CKRecordZone.ID(zoneName: "Notes", ownerName: try await mei.userRecordID().recordName)
-        func said(_ body: () async throws -> Void) async -> String? {
-            await expectFailure(.zoneNotFound, body)?.localizedDescription
+        func said(
+            _ code: CKError.Code = .zoneNotFound, _ body: () async throws -> Void
+        ) async -> String? {
+            await expectFailure(code, body)?.localizedDescription
         }
         let toSave = await said { try await database.save(note("n", in: CKRecordZone.ID(zoneName: "Lists"))) }
         #expect(toSave == "Zone 'Lists' does not exist: save the zone before the records in it")
@@ -64,11 +66,11 @@ import Testing
                     + " to accept a share first")
         }
         for zoneID in [meis, CKRecordZone.ID(zoneName: "Notes")] {
-            let own = await said { _ = try await shared.record(for: note("n", in: zoneID).recordID) }
+            let own = await said(.invalidArguments) { _ = try await shared.record(for: note("n", in: zoneID).recordID) }
             #expect(
                 own
-                    == "Zone 'Notes' does not exist: the account's own zones are in the private database; one that is shared"
-                    + " with it is named with its owner")
+                    == "Only shared zones can be accessed in the shared DB: the account's own are in the private database, and"
+                    + " one that is shared with it is named with its owner")
         }
         let inPublic = await said { try await mei.publicCloudDatabase.save(note("n", in: near)) }
         #expect(inPublic == "Zone 'notes' does not exist: the public database has the default zone alone")

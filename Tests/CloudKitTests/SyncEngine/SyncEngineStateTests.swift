@@ -130,6 +130,41 @@ import Testing
         #expect(listed.reduce(0, +) + (listed.first ?? 0) > limit)
     }
 
+    @Test func `the delegate is asked for batches until it has none, whatever the state has`() async throws {
+        let database = try CKContainer.local().privateCloudDatabase
+        try await database.makeZones("Z")
+        final class Delegate: CKSyncEngineDelegate {
+            let outbox = Box((0..<5).map { CKRecord.ID("n\($0)", "Z") })
+            let asked = Box(0)
+            func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+                guard case .sentRecordZoneChanges(let sent) = event else { return }
+                let saved = Set(sent.savedRecords.map(\.recordID))
+                outbox.value.removeAll { saved.contains($0) }
+            }
+            func nextRecordZoneChangeBatch(
+                _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+            ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+                asked.value += 1
+                let next = outbox.value.prefix(2)
+                guard !next.isEmpty else { return nil }
+                return .init(recordsToSave: next.map { CKRecord(recordType: "Note", recordID: $0) })
+            }
+        }
+        for pending in [0, 1] {
+            let delegate = Delegate()
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            let first = delegate.outbox.value.prefix(pending)
+            engine.state.add(pendingRecordZoneChanges: first.map { .saveRecord($0) })
+            try await engine.sendChanges()
+            #expect(delegate.outbox.value.isEmpty && delegate.asked.value == 4)
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+            _ = try await database.modifyRecords(saving: [], deleting: (0..<5).map { CKRecord.ID("n\($0)", "Z") })
+        }
+    }
+
     @Test func `a batch made by hand that is too large fails, and its changes stay pending`() async throws {
         let database = try CKContainer.local().privateCloudDatabase
         try await database.makeZones("Z")

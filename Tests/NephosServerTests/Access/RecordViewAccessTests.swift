@@ -64,6 +64,24 @@ import Testing
         await server.close()
     }
 
+    @Test func `a refused private value is not among the recent requests`() async throws {
+        let server = try await ProductionServer()
+        let (requests, modify) = (try route("/status/requests"), try route("records/modify"))
+        _ = await server.send(requests, as: .administrator)
+        for value in ["1", #""my private diagnosis""#, #""a \"private\" diagnosis""#, #"["private diagnosis"]"#] {
+            let fields = #"{"day":{"value":\#(value),"type":"\#(value == "1" ? "TIMESTAMP" : "INT64")"}}"#
+            _ = await server.send(
+                modify, as: .session,
+                body: #"{"operations":[{"operationType":"create","record":{"recordType":"Note","fields":\#(fields)}}]}"#
+            )
+        }
+        let answer = await server.send(requests, as: .administrator)
+        let text = String(decoding: answer.body, as: UTF8.self)
+        #expect(text.contains("found …") || text.contains("\\\"…\\\""), "\(text)")
+        #expect(!text.contains("diagnosis"), "\(text)")
+        await server.close()
+    }
+
     @Test func `accounts have their sign-in names for administrators alone`() async throws {
         let server = try await ProductionServer()
         for caller in [ProductionServer.Caller.session, .otherAccount] {
