@@ -32,17 +32,18 @@ extension EditLedger {
             return make(.lostEdit, "'\(item)' is not there: its last edit was \(lost).")
         }
         if last.contains(where: { $0.value == value }) { return nil }
-        let pastSent = book.pastSent(item, value)
-        if pastSent == nil, !edits.contains(where: { $0.value == value }) {
+        let past = book.past(item, value)
+        if past == nil, !edits.contains(where: { $0.value == value }) {
             if let owner = owner(of: value, item, not: audience) {
                 return make(.otherAccount, "'\(item)' has \(value.debugDescription), which is \(owner)'s.")
             }
-            // An app that never learned whose an unsent edit is sends it as the account that is signed in.
+            // An app that had not synced, and so never learned whose an edit is, sends it as the account that is signed in.
             if book.hasUnknownEdit || isAnywhere(value, item) { return nil }
             return make(.unknownValue, "'\(item)' has \(value.debugDescription), which no edit made.")
         }
         let mayReturn = edits.contains { $0.value == value && $0.mayReturn }
-        if isPurged, pastSent ?? false || !mayReturn && edits.contains(where: { $0.value == value && $0.isPurged }) {
+        if isPurged, past?.isSent ?? false || !mayReturn && edits.contains(where: { $0.value == value && $0.isPurged })
+        {
             return make(
                 .purgedItem, "'\(item)' has \(value.debugDescription), although the user removed the app's data.")
         }
@@ -60,7 +61,7 @@ extension EditLedger {
 
     private func isAnywhere(_ value: String, _ item: String) -> Bool {
         books.values.contains { book in
-            book.edits.contains { $0.item == item && $0.value == value } || book.pastSent(item, value) != nil
+            book.edits.contains { $0.item == item && $0.value == value } || book.past(item, value) != nil
         }
     }
 
@@ -68,8 +69,11 @@ extension EditLedger {
     private func owner(of value: String, _ item: String, not audience: Audience) -> String? {
         books.compactMap { other, book -> String? in
             guard case .account(let name) = other, other != audience else { return nil }
-            let isSent = book.edits.contains { $0.item == item && $0.value == value && $0.isSent }
-            return isSent || book.pastSent(item, value) ?? false ? name : nil
+            let past = book.past(item, value)
+            let isKnown =
+                past?.isSent ?? false || past?.isOwned ?? false
+                || book.edits.contains { $0.item == item && $0.value == value && ($0.isSent || $0.isOwned) }
+            return isKnown ? name : nil
         }.min()
     }
 }

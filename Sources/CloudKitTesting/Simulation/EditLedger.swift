@@ -35,16 +35,31 @@ struct EditLedger {
         var mayReturn = false
         /// Whether its device lost what it had not sent.
         var isLost = false
+        /// Whether the app knew then whose it is: its device had synced as that account.
+        var isOwned = false
         /// Whether the account's user removed the app's data afterwards.
         var isPurged = false
+    }
+
+    /// An earlier value of an item.
+    struct Past {
+        /// Whether the service had it.
+        private(set) var isSent = false
+        /// Whether the app knew whose it is.
+        private(set) var isOwned = false
+
+        mutating func add(_ edit: Edit) {
+            isSent = isSent || edit.isSent
+            isOwned = isOwned || edit.isOwned
+        }
     }
 
     /// The edits of the items of an audience.
     struct Book {
         /// What all devices last agreed on, and the edits since.
         var edits: [Edit] = []
-        /// Whether the service had an earlier value, by the hash of the item and the value. Long simulations have many.
-        private(set) var past: [UInt64: Bool] = [:]
+        /// The earlier values, by the hash of the item and the value. Long simulations have many.
+        private var past: [UInt64: Past] = [:]
         /// Whether an edit was interrupted, so that its effect is unknown.
         var hasUnknownEdit = false
         /// The devices that have not synced since the user removed the app's data.
@@ -52,8 +67,8 @@ struct EditLedger {
         /// The items that each device showed since it was signed in.
         var known: [String: Set<String>] = [:]
 
-        /// Whether the service had a value before all devices last agreed; nil if no edit had made it.
-        func pastSent(_ item: String, _ value: String) -> Bool? { past[Self.hash(item, value)] }
+        /// A value before all devices last agreed; nil if no edit had made it.
+        func past(_ item: String, _ value: String) -> Past? { past[Self.hash(item, value)] }
 
         private static func hash(_ item: String, _ value: String) -> UInt64 {
             var hash = FNV1a(item.utf8)
@@ -66,8 +81,7 @@ struct EditLedger {
         mutating func begin(with agreed: [Edit]) {
             for edit in edits {
                 guard let value = edit.value else { continue }
-                past[Self.hash(edit.item, value), default: false] =
-                    past[Self.hash(edit.item, value)] ?? false || edit.isSent
+                past[Self.hash(edit.item, value), default: Past()].add(edit)
             }
             edits = agreed
             hasUnknownEdit = false
@@ -239,8 +253,9 @@ struct EditLedger {
     }
 
     /// Notes that a device lost what it had not sent: its user signed out, or deleted the app.
-    mutating func noteLoss(device: String, account: String) {
-        for audience in audiences(of: account) { change(audience) { $0.noteLoss(device: device) } }
+    /// - Parameter isOwned: whether the app knew that it was the account's, as it had synced since that signed in.
+    mutating func noteLoss(device: String, account: String, isOwned: Bool) {
+        for audience in audiences(of: account) { change(audience) { $0.noteLoss(device: device, isOwned: isOwned) } }
     }
 
     /// Notes that all devices of an audience agree, and may. From here on nothing earlier comes back, and nothing is uncertain.
@@ -255,10 +270,11 @@ struct EditLedger {
 }
 
 extension EditLedger.Book {
-    fileprivate mutating func noteLoss(device: String) {
+    fileprivate mutating func noteLoss(device: String, isOwned: Bool) {
         for index in edits.indices where edits[index].device == device && !edits[index].isSent {
             edits[index].isCertain = false
             edits[index].isLost = true
+            edits[index].isOwned = isOwned
             // A lost edit replaced no edit of another device.
             edits[index].isReplaced = edits[index].isReplaced && edits[index].value != nil
             for other in edits.indices where edits[other].item == edits[index].item {

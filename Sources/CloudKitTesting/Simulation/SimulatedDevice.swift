@@ -48,6 +48,8 @@ struct SimulatedDevice {
     /// Whether the app has not synced since its user signed in. Its user waits for that: an app that has not learned of the
     /// account takes an edit for the other one's.
     var isStranger = false
+    /// Whether the app has synced since its installation and since its user signed in: then it knows whose its edits are.
+    var hasSynced = false
     var lastError: (any Error)?
     /// How much had happened in the app when its invariants were checked; nil if they were not since its launch.
     var checked: Int?

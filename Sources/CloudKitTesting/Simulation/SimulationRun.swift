@@ -226,7 +226,8 @@ actor SimulationRun {
     func reinstall(_ name: String) async {
         guard let device = devices[name] else { return }
         device.launch.end()
-        ledger.noteLoss(device: name, account: device.account)
+        ledger.noteLoss(device: name, account: device.account, isOwned: device.hasSynced)
+        devices[name]?.hasSynced = false
         await crash(name, keepsDisk: false)
     }
 
@@ -236,11 +237,12 @@ actor SimulationRun {
         // The system lets the app finish what it began as the other account.
         await finish(name)
         guard let device = devices[name] else { return }
-        ledger.noteLoss(device: name, account: device.account)
+        ledger.noteLoss(device: name, account: device.account, isOwned: device.hasSynced)
         devices[name]?.account = account
         devices[name]?.pushToken = nil
         devices[name]?.notifications = []
         devices[name]?.isStranger = true
+        devices[name]?.hasSynced = false
         SimulatedLaunch.$current.withValue(device.launch) { device.device.signIn(account) }
         await rest(name)
     }
@@ -346,6 +348,7 @@ actor SimulationRun {
             }
             if case .success = result, syncing.isWithoutFault {
                 devices[name]?.isStranger = false
+                devices[name]?.hasSynced = true
                 ledger.noteSync(device: name, account: device.account, edits: syncing.edits)
             }
             await noteShown(name)

@@ -130,6 +130,32 @@ import Testing
         #expect(error?.description.contains("only its accounts sign in, on its devices") == true)
     }
 
+    /// What happens before the user of a device edits and another one signs in there.
+    @Test(
+        arguments: [
+            ([], isKnown: false), ([.sync("phone"), .finish("phone")], isKnown: true),
+            ([.sync("phone"), .finish("phone"), .reinstall("phone")], isKnown: false),
+            ([.sync("phone"), .finish("phone"), .reinstall("phone"), .sync("phone"), .finish("phone")], isKnown: true),
+            ([.sync("phone"), .finish("phone"), .crash("phone")], isKnown: true),
+            (
+                [.signIn("phone", account: "tom"), .signIn("phone", account: "mei"), .sync("phone"), .finish("phone")],
+                true
+            ),
+        ] as [([Simulation.Step], isKnown: Bool)])
+    func `an unsent edit of another account is found where the app had synced as that account`(
+        before: [Simulation.Step], isKnown: Bool
+    ) async throws {
+        let steps = before + [.edit("phone", 1), .signIn("phone", account: "tom"), .check]
+        let simulation = simulation(seed: 1, .keepsDataOfOtherAccount, accounts: ["mei", "tom"])
+        do {
+            try await simulation.replay(steps)
+            #expect(!isKnown)
+        } catch let failure as SimulationFailure {
+            #expect(isKnown && failure.kind == .otherAccount, "\(failure)")
+        }
+        try await self.simulation(seed: 1, accounts: ["mei", "tom"]).replay(steps)
+    }
+
     @Test func `an app that waits for ever is found`() async throws {
         var simulation = simulation(seed: 1, .waitsForEver)
         simulation.realTimeLimit = .milliseconds(200)
