@@ -81,13 +81,38 @@ struct FaultCause {
         _ batch: some ItemisedRequest, _ place: Int, in zoneID: ZoneIDDictionary?
     ) async throws(ServiceError) -> Bool {
         guard let name = deletable(batch, place) else { return false }
-        guard context.scope == .shared else { return await delete([name], in: zoneID, on: otherDevice) }
+        guard context.scope == .shared else {
+            if await delete([name], in: zoneID, on: otherDevice) { return true }
+            guard let dependents = try await dependents(of: name, in: zoneID) else { return false }
+            return await delete(dependents + [name], in: zoneID, on: otherDevice)
+        }
         guard let zone = try await ownedZone(zoneID), let zoneName = zoneID?.zoneName else { return false }
         let own = ZoneIDDictionary(zoneName: zoneName)
         // A record that is the parent of others cannot be deleted. Without its share the account does not see it either.
         if await delete([name], in: own, on: device(of: zone)) { return false }
         _ = await delete(zone.shares, in: own, on: device(of: zone))
         return false
+    }
+
+    /// The records with which another device has to delete a record: those below it, and those that validate one of them.
+    /// - Returns: nil if one request cannot delete them, or if others' records may be among them.
+    private func dependents(of name: String, in zoneID: ZoneIDDictionary?) async throws(ServiceError) -> [String]? {
+        guard context.scope == .private else { return nil }
+        return try await service.perform(context, reads: true) { store, caller in
+            try await store.read(by: caller) { reader in
+                guard let zone = try ZoneRegistry.find(caller.address(zoneID), caller, reader) else { return nil }
+                var found: Set = [name]
+                var level = [name]
+                while !level.isEmpty {
+                    let edges = try reader.references(
+                        zone: zone.key, to: level, kinds: [.parent, .deleteSelf, .validate])
+                    level = Set(edges.map(\.source)).subtracting(found).sorted()
+                    found.formUnion(level)
+                    if found.count > Limits.operationsPerRequest { return nil }
+                }
+                return found.subtracting([name]).sorted()
+            }
+        }
     }
 
     /// The name of the record without which the item fails; nil if there is none.
