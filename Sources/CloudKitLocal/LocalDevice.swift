@@ -1,6 +1,6 @@
 package import CloudKit
 import Foundation
-import NephosService
+package import NephosService
 import Synchronization
 
 /// The door of a simulated device, through which each request of its app passes.
@@ -27,8 +27,14 @@ package final class LocalDevice: Sendable {
 
     /// What the requests of the ended app wait for.
     private let thaw = Latch()
+    /// Nil if they may wait for ever.
+    private let patience: Patience?
+    private let forgotten = Mutex<[String]>([])
 
-    package init(clientID: String, keyStore: any DeviceKeyStore, door: (any DeviceDoor)? = nil) {
+    package init(
+        clientID: String, keyStore: any DeviceKeyStore, door: (any DeviceDoor)? = nil, patience: Patience? = nil
+    ) {
+        self.patience = patience
         self.clientID = clientID
         self.keyStore = keyStore
         self.door = door
@@ -41,8 +47,17 @@ package final class LocalDevice: Sendable {
     package var hasEnded: Bool { ending.load(ordering: .acquiring) }
 
     /// Returns once the device is released or the caller's task is cancelled. An app that has ended learns nothing: with an
-    /// error it would do what it can no longer do, such as keep a lost change on its disk.
-    func freeze() async { await thaw.wait() }
+    /// error it would do what it can no longer do, such as keep a lost change on its disk. But a test that awaits the request
+    /// itself goes on after a time without others.
+    /// - Parameter request: names the request; nil for one that no code awaits.
+    func freeze(_ request: (() -> String)?) async {
+        guard let patience, let request else { return await thaw.wait() }
+        if await patience.wait(for: thaw) { return }
+        forgotten.withLock { $0.append(request()) }
+    }
+
+    /// The requests of the ended app that waited for so long that a test has to be awaiting them.
+    package var forgottenRequests: [String] { forgotten.withLock { $0 } }
 
     /// Lets the frozen requests of the ended app go, after the test.
     package func release() { thaw.open() }

@@ -53,7 +53,8 @@ final class LocalService: CloudService {
     private func answer<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall
     ) async throws(ServiceFailure) -> Response {
-        try await ask(call) { service, context throws(ServiceError) in
+        try await ask(call, naming: { RequestText.of(request, endpoint.path) }) {
+            service, context throws(ServiceError) in
             try await service.answer(endpoint, request, context)
         }
     }
@@ -90,19 +91,22 @@ final class LocalService: CloudService {
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
         if let door = device?.door {
-            return try await pass(door, "upload \(content.size) bytes") { () throws(ServiceFailure) in
+            return try await pass(door, Self.text(ofUpload: content)) { () throws(ServiceFailure) in
                 try await send(content, to: address, call, progress: progress)
             }
         }
         return try await send(content, to: address, call, progress: progress)
     }
 
+    private static func text(ofUpload content: AssetContent) -> String { "upload \(content.size) bytes" }
+
     private func send(
         _ content: AssetContent, to address: String, _ call: ServiceCall,
         progress: @escaping @Sendable (Int64) -> Void
     ) async throws(ServiceFailure) -> UploadedFile {
         let parts = address.split(separator: "/").map(String.init)
-        return try await ask(call, .assets) { service, context throws(ServiceError) in
+        return try await ask(call, .assets, naming: { Self.text(ofUpload: content) }) {
+            service, context throws(ServiceError) in
             let upload = try await service.beginUpload(
                 parts.last ?? "", size: content.size, container: context.container, context.environment,
                 requestID: context.requestID)
@@ -138,7 +142,7 @@ final class LocalService: CloudService {
     ) async throws(ServiceFailure) {
         // `/assets/1/{container}/{environment}/{content}/{token}/…`
         let parts = address.split(separator: "/").map(String.init)
-        try await ask(call, .assets) { service, context throws(ServiceError) in
+        try await ask(call, .assets, naming: { "download" }) { service, context throws(ServiceError) in
             let asset = try await service.openAsset(
                 parts.dropFirst(4).first ?? "", parts.dropFirst(5).first ?? "", container: context.container,
                 context.environment, requestID: context.requestID)
@@ -181,12 +185,14 @@ final class LocalService: CloudService {
         }
     }
 
-    /// - Parameter operation: what the request is to faults, if it goes to no endpoint.
+    /// - Parameters:
+    ///   - operation: what the request is to faults, if it goes to no endpoint.
+    ///   - text: names the request; nil for one that no code awaits.
     private func ask<Answer>(
-        _ call: ServiceCall, _ operation: FaultOperation? = nil,
+        _ call: ServiceCall, _ operation: FaultOperation? = nil, naming text: (() -> String)? = nil,
         _ request: (NephosService, RequestContext) async throws(ServiceError) -> Answer
     ) async throws(ServiceFailure) -> Answer {
-        try await freezeIfEnded()
+        try await freezeIfEnded(text)
         var context = RequestContext(
             container: container, environment: environment == .production ? .production : .development,
             scope: DatabaseScope(call.scope), account: account, clientID: clientID, requestID: UUID().uuidString)
@@ -203,17 +209,17 @@ final class LocalService: CloudService {
                 answer = try await request(service, context)
             }
         } catch {
-            try await freezeIfEnded()
+            try await freezeIfEnded(text)
             throw ServiceFailure(error, requestID: context.requestID)
         }
-        try await freezeIfEnded()
+        try await freezeIfEnded(text)
         return answer
     }
 
     /// Has the requests of an app that has ended wait, also those under way.
-    private func freezeIfEnded() async throws(ServiceFailure) {
+    private func freezeIfEnded(_ text: (() -> String)?) async throws(ServiceFailure) {
         guard let device, device.hasEnded else { return }
-        await device.freeze()
+        await device.freeze(text)
         throw .cancelled
     }
 }

@@ -57,8 +57,10 @@ public final class CloudDevice: Sendable {
     private static func launch(
         _ name: String, _ account: String?, _ keys: DeviceKeys, _ cloud: LocalCloud, _ simulated: SimulatedLaunch?
     ) -> Launch {
-        let app = LocalDevice(clientID: name, keyStore: keys, door: simulated)
         let known = cloud.state
+        // No code awaits what a simulation ended.
+        let app = LocalDevice(
+            clientID: name, keyStore: keys, door: simulated, patience: simulated == nil ? known.patience : nil)
         let environment = CloudKitEnvironment(
             defaultContainerIdentifier: LocalCloud.defaultContainerIdentifier, name: .development)
         // Weak: the cloud holds its devices.
@@ -113,7 +115,8 @@ public final class CloudDevice: Sendable {
     }
 
     /// Terminates the app without a warning, as the system does. Requests of its tasks, later ones included, stay suspended
-    /// until the test ends or their task is cancelled: do not await them. `diskDirectory` keeps its files.
+    /// until the test ends or their task is cancelled: do not await them. After a minute of real time in which no other request
+    /// comes they end with `operationCancelled`, and the test fails. `diskDirectory` keeps its files.
     public func terminate() { state.withLock { $0.launch }.app.end() }
 
     /// Launches the app again, after ending it: `container` is a new one from here on.
@@ -165,6 +168,18 @@ public final class CloudDevice: Sendable {
             try FileManager.default.createDirectory(at: disk, withIntermediateDirectories: true)
             return disk
         }
+    }
+
+    /// What is wrong where a test awaited requests of an app that had ended.
+    var forgotten: CloudProblem? {
+        let apps = state.withLock { ($0.former.map(\.launch) + [$0.launch]).map(\.app) }
+        let requests = Set(apps.flatMap(\.forgottenRequests)).sorted()
+        guard let first = requests.first else { return nil }
+        let others = requests.count == 1 ? "" : " and \(requests.count - 1) others"
+        return CloudProblem(
+            text: "The app on '\(name)' was terminated, and its request `\(first)`\(others) waited for "
+                + "\(cloud.state.faults.patience.limit), in which no other came: the test must not await it.",
+            place: nil)
     }
 
     /// What the sync engines of the running app have not sent or fetched.

@@ -10,12 +10,16 @@ final class CloudState: Sendable {
     let seed: UInt64
     let faults: FaultPlan
     /// The cloud in whose tasks alone its default containers are used.
-    let scope = ServiceScope()
+    let scope: ServiceScope
     let devices = Mutex<[String: CloudDevice]>([:])
     /// The faults and holds that have to happen before the test ends.
     let expected = Mutex<[any CloudExpectation]>([])
 
-    init(clock: CloudClock?, seed: UInt64, faults: FaultPlan) {
+    /// How long the requests wait that a test stopped; nil for ever, where no test could tell.
+    var patience: Patience? { clock == nil ? nil : faults.patience }
+
+    init(clock: CloudClock?, seed: UInt64, faults: FaultPlan, scope: ServiceScope = ServiceScope()) {
+        self.scope = scope
         self.clock = clock
         self.seed = seed
         self.faults = faults
@@ -69,7 +73,7 @@ extension LocalCloud {
     /// The first of January 2026.
     private static let simulationStart = CloudClock.Instant(microseconds: 1_767_225_600_000_000)
 
-    private static func make(
+    static func make(
         _ options: CloudOptions, _ clock: CloudClock, _ environment: ServiceEnvironment
     ) async throws -> LocalCloud {
         ServiceDirectory.shared.refuseUnchosen(Self.outsideRefusal)
@@ -81,6 +85,10 @@ extension LocalCloud {
                 try await clock.sleep(until: CloudClock.Instant(microseconds: time * 1000), tolerance: nil)
             }
         }
+        // What an ended test left finds the service closed: no line says whose it is.
+        let scope = ServiceScope()
+        let log = environment.log
+        environment.log = { if !scope.hasEnded { log($0) } }
         var configuration = ServiceConfiguration()
         configuration.refusesAdditions = options.isStrict
         let cloud = LocalCloud(
@@ -88,7 +96,8 @@ extension LocalCloud {
             schema: try options.schema.map { try GivenSchema(try text(ofSchema: $0)) })
         let seed = options.seed ?? UInt64.random(in: .min ... .max)
         cloud.attach(
-            CloudState(clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed)))
+            CloudState(clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed), scope: scope))
+        cloud.state.faults.patience.limit = options.patience
         cloud.state.faults.setBounds(options.limits.bounds)
         if options.isUnfriendly { cloud.state.faults.setUnfriendly(seed: seed) }
         return cloud

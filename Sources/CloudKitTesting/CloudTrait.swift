@@ -15,22 +15,24 @@ public struct CloudTrait: TestTrait, SuiteTrait, TestScoping {
         do {
             try await cloud.asCurrent { try await function() }
         } catch {
+            for problem in cloud.forgotten { record(problem, test) }
             await cloud.end()
             throw error
         }
-        for problem in cloud.problems() {
-            Issue.record(
-                Comment(rawValue: problem.text),
-                sourceLocation: SourceLocation(
-                    fileID: problem.place.fileID, filePath: problem.place.filePath, line: problem.place.line,
-                    column: problem.place.column))
-        }
+        for problem in cloud.problems() { record(problem, test) }
         if options.leavesNothing {
             for text in cloud.leftovers {
                 Issue.record(Comment(rawValue: text), sourceLocation: test.sourceLocation)
             }
         }
         await cloud.end()
+    }
+
+    private func record(_ problem: CloudProblem, _ test: Test) {
+        let place = problem.place.map {
+            SourceLocation(fileID: $0.fileID, filePath: $0.filePath, line: $0.line, column: $0.column)
+        }
+        Issue.record(Comment(rawValue: problem.text), sourceLocation: place ?? test.sourceLocation)
     }
 }
 

@@ -22,14 +22,7 @@ public final class Hold: Sendable, CustomStringConvertible {
     /// - Parameter limit: the real time after which no request is expected any more.
     /// - Throws: `CloudFailure` if no request came in time; `CancellationError` if the caller's task is cancelled.
     public func arrived(within limit: Duration = .seconds(60)) async throws {
-        let arrival = hold.arrival
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await arrival.wait() }
-            group.addTask { try? await Task.sleep(for: limit) }
-            await group.next()
-            group.cancelAll()
-        }
-        if arrival.isOpen { return }
+        if await hold.arrival.wait(within: limit) { return }
         try Task.checkCancellation()
         throw CloudFailure(problems: ["`\(hold)` held no request within \(limit): \(cause)"])
     }
@@ -48,6 +41,14 @@ public final class Hold: Sendable, CustomStringConvertible {
 }
 
 extension Hold: CloudExpectation {
+    /// What is wrong where nobody released a request.
+    var forgotten: CloudProblem? {
+        guard hold.isForgotten else { return nil }
+        return CloudProblem(
+            text: "`\(hold)` held a request that nobody released for \(plan.patience.limit), in which no other came: "
+                + "call release() before the test awaits it.", place: place)
+    }
+
     func problem(seed: UInt64) -> CloudProblem? {
         if count > 0 { return nil }
         // A probability may spare every request that matches.
@@ -96,7 +97,8 @@ extension LocalCloud {
     ///     held.release()
     ///
     /// In a test with `.cloud` or in `withCloud` it has to hold a request, or the test fails; at the end of the test it is
-    /// released. A request whose task is cancelled while it is held fails with `operationCancelled`, and does not arrive.
+    /// released. A request whose task is cancelled while it is held fails with `operationCancelled`, and does not arrive. So
+    /// does, with the test, one that is held for a minute of real time in which no other comes: the test awaits it.
     /// - Parameters:
     ///   - type: the record type that is saved or queried; nil for any. Deletions and fetches name no type.
     ///   - record: the name of the record that is saved, deleted or fetched; nil for any.
@@ -115,7 +117,7 @@ extension LocalCloud {
             operation, type: type, record: record, zone: zone, database: database, account: account, device: device)
         let state = state
         let hold = Hold(
-            RequestHold(address, occurrence.rule, at: stage.rule), in: state.faults,
+            RequestHold(address, occurrence.rule, at: stage.rule, state.patience), in: state.faults,
             at: SourcePlace(fileID: fileID, filePath: filePath, line: line, column: column))
         state.expected.withLock { $0.append(hold) }
         return hold

@@ -13,6 +13,8 @@ struct CloudOptions: Sendable {
     /// Whether unanswered requests and unsynchronised changes at the end fail the test.
     var leavesNothing = false
     var seed: UInt64?
+    /// The real time that a stopped request waits while no other comes.
+    var patience = Duration.seconds(60)
 }
 
 /// Runs code on a new cloud: in it, the tasks that it starts, and the handlers and blocks of its calls,
@@ -40,18 +42,27 @@ public func withCloud<Result>(
     leavesNothing: Bool = false, seed: UInt64? = nil, isolation: isolated (any Actor)? = #isolation,
     _ body: (LocalCloud) async throws -> Result
 ) async throws -> Result {
-    let cloud = try await LocalCloud.forTest(
+    try await withCloud(
         CloudOptions(
             schema: schema, limits: limits, isUnfriendly: isUnfriendly, isStrict: isStrict,
-            leavesNothing: leavesNothing, seed: seed))
+            leavesNothing: leavesNothing, seed: seed), isolation: isolation, body)
+}
+
+func withCloud<Result>(
+    _ options: CloudOptions, isolation: isolated (any Actor)? = #isolation, _ body: (LocalCloud) async throws -> Result
+) async throws -> Result {
+    let cloud = try await LocalCloud.forTest(options)
     let result: Result
     do {
         result = try await cloud.asCurrent { try await body(cloud) }
     } catch {
+        let forgotten = cloud.forgotten.map(\.text)
         await cloud.end()
-        throw error
+        // The error is what followed.
+        if forgotten.isEmpty { throw error }
+        throw CloudFailure(problems: forgotten + ["\(error)"])
     }
-    let problems = cloud.problems().map(\.text) + (leavesNothing ? cloud.leftovers : [])
+    let problems = cloud.problems().map(\.text) + (options.leavesNothing ? cloud.leftovers : [])
     await cloud.end()
     if !problems.isEmpty { throw CloudFailure(problems: problems) }
     return result
@@ -89,7 +100,16 @@ extension LocalCloud {
     }
 
     /// What is wrong at the end of a test.
-    func problems() -> [CloudProblem] { state.expected.withLock { $0 }.compactMap { $0.problem(seed: seed) } }
+    func problems() -> [CloudProblem] {
+        state.expected.withLock { $0 }.compactMap { $0.problem(seed: seed) } + forgotten
+    }
+
+    /// What is wrong where a test awaited requests that it had stopped.
+    var forgotten: [CloudProblem] {
+        let holds = state.expected.withLock { $0 }.compactMap { ($0 as? Hold)?.forgotten }
+        let devices = state.devices.withLock { $0.values.sorted { $0.name < $1.name } }
+        return holds + devices.compactMap(\.forgotten)
+    }
 
     /// What the test leaves behind.
     var leftovers: [String] {
@@ -113,10 +133,10 @@ extension LocalCloud {
     }
 }
 
-/// What is wrong at the end of a test, and the place in its code.
+/// What is wrong at the end of a test, and the place in its code; nil for the test's own.
 struct CloudProblem: Sendable {
     let text: String
-    let place: SourcePlace
+    let place: SourcePlace?
 }
 
 /// A place in a test's code.

@@ -13,9 +13,12 @@ package final class ServiceScope: Sendable {
     /// Ends the scope: its containers refuse everything from now on.
     package func end() { ending.store(true, ordering: .releasing) }
 
+    /// Whether the scope has ended.
+    package var hasEnded: Bool { ending.load(ordering: .acquiring) }
+
     /// Why a container of this scope may not be used in the current task; nil if it may.
     var refusal: String? {
-        if ending.load(ordering: .acquiring) {
+        if hasEnded {
             return "This CKContainer belongs to the cloud of an earlier test, which has ended. \(Self.remedy)"
         }
         guard let other = ServiceDirectory.scoped?.scope, other !== self else { return nil }

@@ -45,5 +45,17 @@ package final class Latch: Sendable {
         }
     }
 
+    /// Returns once the latch is open, the caller's task is cancelled, or a real time is over.
+    /// - Returns: whether the latch is open.
+    package func wait(within limit: Duration) async -> Bool {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.wait() }
+            group.addTask { try? await Task.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+        return isOpen
+    }
+
     private func leave(_ id: Int) { state.withLock { $0.waiting.removeValue(forKey: id) }?.resume() }
 }

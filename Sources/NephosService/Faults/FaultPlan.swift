@@ -39,6 +39,8 @@ package final class FaultPlan: Sendable {
     }
 
     let state: Mutex<State>
+    /// How long the requests wait that a test stopped.
+    package let patience = Patience()
 
     /// - Parameters:
     ///   - seed: decides what happens with a probability.

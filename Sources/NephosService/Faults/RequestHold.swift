@@ -8,15 +8,21 @@ package final class RequestHold: Sendable {
     /// Opens with the first request that is held.
     package let arrival = Latch()
     private let end = Latch()
+    /// Nil for one that may hold for ever.
+    private let patience: Patience?
 
     private struct State {
         var matches = 0
         var held = 0
+        var isForgotten = false
     }
 
     private let state = Mutex(State())
 
-    package init(_ address: RequestAddress, _ occurrence: FaultRule.Occurrence, at stage: FaultRule.Stage) {
+    package init(
+        _ address: RequestAddress, _ occurrence: FaultRule.Occurrence, at stage: FaultRule.Stage, _ patience: Patience?
+    ) {
+        self.patience = patience
         self.address = address
         self.occurrence = occurrence
         self.stage = stage
@@ -26,6 +32,8 @@ package final class RequestHold: Sendable {
     package var matches: Int { state.withLock { $0.matches } }
     /// How many of them were held.
     package var held: Int { state.withLock { $0.held } }
+    /// Whether a request was held for so long that nobody was going to release it.
+    package var isForgotten: Bool { state.withLock { $0.isForgotten } }
     /// Why no request can ever be held; nil if one can.
     package var problem: String? { address.problem ?? occurrence.problem }
 
@@ -42,16 +50,25 @@ package final class RequestHold: Sendable {
     }
 
     /// Returns once the request is released.
-    /// - Throws: `operationCancelled` if the caller's task is cancelled, also where the release comes at the same time.
+    /// - Throws: `operationCancelled` if the caller's task is cancelled, also where the release comes at the same time, and
+    ///   if nobody is going to release it.
     func hold() async throws(ServiceError) {
         state.withLock { $0.held += 1 }
         arrival.open()
-        await end.wait()
-        if Task.isCancelled {
-            var error = FaultRule(.any, .operationCancelled).error()
-            error.reason = "The request was cancelled while it was held"
-            throw error
+        var reason: String?
+        if let patience {
+            if !(await patience.wait(for: end)) {
+                state.withLock { $0.isForgotten = true }
+                reason = "Nobody released the request that was held"
+            }
+        } else {
+            await end.wait()
         }
+        if Task.isCancelled { reason = "The request was cancelled while it was held" }
+        guard let reason else { return }
+        var error = FaultRule(.any, .operationCancelled).error()
+        error.reason = reason
+        throw error
     }
 }
 
@@ -84,6 +101,8 @@ extension FaultPlan {
 
     /// Counts a request that a client sends.
     func note(_ items: [FaultItem], _ context: RequestContext) {
+        // A wait for notifications goes on by itself.
+        if !items.contains(where: { $0.operation == .notification }) { patience.noteRequest() }
         let counters = state.withLock { $0.counters }
         for counter in counters where counter.address.matches(items, context) { counter.add() }
     }
