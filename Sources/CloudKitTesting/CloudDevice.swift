@@ -178,7 +178,7 @@ public final class CloudDevice: Sendable {
         let others = requests.count == 1 ? "" : " and \(requests.count - 1) others"
         return CloudProblem(
             text: "The app on '\(name)' was terminated, and its request `\(first)`\(others) waited for "
-                + "\(cloud.state.faults.patience.limit), in which no other came: the test must not await it.",
+                + "\(cloud.state.patienceLimit), in which no other came: the test must not await it.",
             place: nil)
     }
 

@@ -18,6 +18,12 @@ final class CloudState: Sendable {
     /// How long the requests wait that a test stopped; nil for ever, where no test could tell.
     var patience: Patience? { clock == nil ? nil : faults.patience }
 
+    /// The real time without another request after which they end.
+    var patienceLimit: Duration {
+        get { faults.patience.limit }
+        set { faults.patience.limit = newValue }
+    }
+
     init(clock: CloudClock?, seed: UInt64, faults: FaultPlan, scope: ServiceScope = ServiceScope()) {
         self.scope = scope
         self.clock = clock
@@ -73,7 +79,7 @@ extension LocalCloud {
     /// The first of January 2026.
     private static let simulationStart = CloudClock.Instant(microseconds: 1_767_225_600_000_000)
 
-    static func make(
+    private static func make(
         _ options: CloudOptions, _ clock: CloudClock, _ environment: ServiceEnvironment
     ) async throws -> LocalCloud {
         ServiceDirectory.shared.refuseUnchosen(Self.outsideRefusal)
@@ -87,7 +93,7 @@ extension LocalCloud {
         }
         // What an ended test left finds the service closed: no line says whose it is.
         let scope = ServiceScope()
-        let log = environment.log
+        let log = options.log ?? environment.log
         environment.log = { if !scope.hasEnded { log($0) } }
         var configuration = ServiceConfiguration()
         configuration.refusesAdditions = options.isStrict
@@ -97,7 +103,7 @@ extension LocalCloud {
         let seed = options.seed ?? UInt64.random(in: .min ... .max)
         cloud.attach(
             CloudState(clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed), scope: scope))
-        cloud.state.faults.patience.limit = options.patience
+        cloud.state.patienceLimit = options.patience
         cloud.state.faults.setBounds(options.limits.bounds)
         if options.isUnfriendly { cloud.state.faults.setUnfriendly(seed: seed) }
         return cloud

@@ -41,11 +41,11 @@ public final class Hold: Sendable, CustomStringConvertible {
 }
 
 extension Hold: CloudExpectation {
-    /// What is wrong where nobody released a request.
+    /// What is wrong where the test did not release a request.
     var forgotten: CloudProblem? {
         guard hold.isForgotten else { return nil }
         return CloudProblem(
-            text: "`\(hold)` held a request that nobody released for \(plan.patience.limit), in which no other came: "
+            text: "`\(hold)` held a request that was not released for \(plan.patience.limit), in which no other came: "
                 + "call release() before the test awaits it.", place: place)
     }
 

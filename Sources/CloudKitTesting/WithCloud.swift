@@ -15,6 +15,8 @@ struct CloudOptions: Sendable {
     var seed: UInt64?
     /// The real time that a stopped request waits while no other comes.
     var patience = Duration.seconds(60)
+    /// Logs what clients must not see; nil for standard error.
+    var log: (@Sendable (String) -> Void)?
 }
 
 /// Runs code on a new cloud: in it, the tasks that it starts, and the handlers and blocks of its calls,

@@ -1,6 +1,5 @@
 import CloudKit
 import Foundation
-import NephosService
 import Synchronization
 import Testing
 
@@ -32,7 +31,7 @@ import Testing
         let problems = try #require(failure).problems
         #expect(problems.count == (handles ? 1 : 2), "\(problems)")
         #expect(problems[0].hasPrefix("`save"), "\(problems)")
-        #expect(problems[0].contains("held a request that nobody released for \(Self.limit)"), "\(problems)")
+        #expect(problems[0].contains("held a request that was not released for \(Self.limit)"), "\(problems)")
     }
 
     @Test(arguments: [false, true])
@@ -64,7 +63,7 @@ import Testing
                 let saving = Task { try await database.save(record) }
                 try await held.arrived()
                 phone.terminate()
-                cloud.state.faults.patience.limit = .milliseconds(50)
+                cloud.state.patienceLimit = .milliseconds(50)
                 held.release()
                 _ = try await saving.value
             }
@@ -84,7 +83,7 @@ import Testing
             }
         } matching: { issue in
             line.store(issue.sourceLocation?.line ?? 0, ordering: .relaxed)
-            return issue.comments.contains { $0.rawValue.contains("nobody released") }
+            return issue.comments.contains { $0.rawValue.contains("was not released") }
         }
         #expect(line.load(ordering: .relaxed) == 77)
     }
@@ -110,9 +109,7 @@ import Testing
 
     @Test func `a cloud that its test has ended logs nothing`() async throws {
         let lines = Mutex<[String]>([])
-        var environment = ServiceEnvironment.system
-        environment.log = { line in lines.withLock { $0.append(line) } }
-        let cloud = try await LocalCloud.make(CloudOptions(), CloudClock(), environment)
+        let cloud = try await LocalCloud.forTest(CloudOptions(log: { line in lines.withLock { $0.append(line) } }))
         // No container of a device: those ask the service for nothing then.
         let database = cloud.container().privateCloudDatabase
         try await database.save(note("a"))

@@ -32,7 +32,7 @@ package final class RequestHold: Sendable {
     package var matches: Int { state.withLock { $0.matches } }
     /// How many of them were held.
     package var held: Int { state.withLock { $0.held } }
-    /// Whether a request was held for so long that nobody was going to release it.
+    /// Whether a request was held for so long that its test cannot release it any more.
     package var isForgotten: Bool { state.withLock { $0.isForgotten } }
     /// Why no request can ever be held; nil if one can.
     package var problem: String? { address.problem ?? occurrence.problem }
@@ -51,7 +51,7 @@ package final class RequestHold: Sendable {
 
     /// Returns once the request is released.
     /// - Throws: `operationCancelled` if the caller's task is cancelled, also where the release comes at the same time, and
-    ///   if nobody is going to release it.
+    ///   if its test cannot release it any more.
     func hold() async throws(ServiceError) {
         state.withLock { $0.held += 1 }
         arrival.open()
@@ -59,7 +59,7 @@ package final class RequestHold: Sendable {
         if let patience {
             if !(await patience.wait(for: end)) {
                 state.withLock { $0.isForgotten = true }
-                reason = "Nobody released the request that was held"
+                reason = "The request was held, and not released"
             }
         } else {
             await end.wait()
