@@ -39,7 +39,10 @@ final class LocalService: CloudService {
     /// The cloud's clock, which a test advances.
     var uptime: Int64 { cloud.service.environment.now() }
     var environmentName: CloudKitEnvironment.Name { environment }
-    var signInAdvice: String { "name one, as in LocalCloud.container(account:) or becomeDefault(account:)" }
+    var signInAdvice: String {
+        if let device { return "sign one in, as in device(\"\(device.clientID)\").signIn(_:)" }
+        return "name one, as in LocalCloud.container(account:) or becomeDefault(account:)"
+    }
 
     func send<Request, Response>(
         _ endpoint: Endpoint<Request, Response>, _ request: Request, _ call: ServiceCall

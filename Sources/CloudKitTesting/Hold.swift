@@ -35,6 +35,7 @@ public final class Hold: Sendable, CustomStringConvertible {
 
     private var cause: String {
         if let problem = hold.problem { return problem + "." }
+        if plan.awaitsRest(hold) { return "a client has the first half of an answer, and asked for no more." }
         return hold.matches == 0
             ? "no request matched it." : "\(hold.matches) matched, and it stopped none of them."
     }

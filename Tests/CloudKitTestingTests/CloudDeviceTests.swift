@@ -33,6 +33,14 @@ import Testing
         #expect(cloud.device("phone", account: "tom") === phone)
     }
 
+    @Test func `the error of a device that is signed out names how to sign in there`() async throws {
+        let phone = try LocalCloud.current.device("phone")
+        phone.signIn(nil)
+        let error = await #expect(throws: CKError.self) { try await save(phone) }
+        #expect(error?.code == .notAuthenticated)
+        #expect(error.map { "\($0)".contains(#"device("phone").signIn(_:)"#) } == true, "\(String(describing: error))")
+    }
+
     @Test(arguments: [0, 1])
     func `asking for another account on a device stops the program and names the rule`(order: Int) async throws {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [order] in

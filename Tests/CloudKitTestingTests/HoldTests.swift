@@ -231,6 +231,20 @@ import Testing
             ])
     }
 
+    @Test func `a client that asks for no rest of its answer is named`() async throws {
+        for name in ["a", "b"] { try await database().save(note(name)) }
+        let held = try LocalCloud.current.hold(.query, at: .amidAnswer)
+        let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+        let database = try database()
+        let next = try #require(try await database.records(matching: query).queryCursor)
+        let failure = await #expect(throws: CloudFailure.self) { try await held.arrived(within: .zero) }
+        #expect(failure?.description.hasSuffix("has the first half of an answer, and asked for no more.") == true)
+        let fetching = Task { try await database.records(continuingMatchFrom: next).matchResults.count }
+        try await held.arrived()
+        held.release()
+        #expect(try await fetching.value == 1)
+    }
+
     @Test func `a request that does not come in time is reported`() async throws {
         let held = try LocalCloud.current.hold(.save, zone: "Notes")
         let failure = await #expect(throws: CloudFailure.self) { try await held.arrived(within: .zero) }

@@ -96,6 +96,11 @@ extension FaultPlan {
         hold.release()
     }
 
+    /// Whether a client has the first half of an answer, and the hold waits for its request for the rest.
+    package func awaitsRest(_ hold: RequestHold) -> Bool {
+        state.withLock { $0.heldRests.contains { $0.holds.contains { $0 === hold } } }
+    }
+
     package func add(_ counter: RequestCounter) { state.withLock { $0.counters.append(counter) } }
     package func remove(_ counter: RequestCounter) { state.withLock { $0.counters.removeAll { $0 === counter } } }
 
