@@ -127,8 +127,8 @@ import Testing
                     records.fetchRecordZoneChangesResultBlock = { continuation.resume(with: $0) }
                     database.add(records)
                 }
-                zoneToken = try #require(token.value)
-                #expect(names.value == ["\(round)"])
+                zoneToken = token.value
+                #expect(zoneToken != nil && names.value == ["\(round)"])
             }
         }
     }

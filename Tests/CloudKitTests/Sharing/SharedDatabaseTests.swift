@@ -170,7 +170,7 @@ import Testing
                 codeOf {
                     _ = try await shared.list.owner.sharedCloudDatabase.record(
                         for: CKRecord.ID(recordName: "list", zoneID: own))
-                } == .zoneNotFound)
+                } == .invalidArguments)
         }
     }
 
