@@ -25,7 +25,8 @@ import Testing
     @Test(arguments: seeds)
     func `when all devices are idle, they have the same records, each fetched once`(seed: UInt64) async throws {
         let trace = try await simulation(seed: seed).run(steps: Self.steps)
-        #expect(trace.count { $0.contains(": records/modify: save") } > Self.steps / 40)
+        // Of a long run the trace has the last lines alone.
+        #expect(trace.count { $0.contains(": records/modify: save") } > min(Self.steps, 2000) / 40)
     }
 }
 
