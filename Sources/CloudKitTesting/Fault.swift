@@ -118,8 +118,8 @@ extension LocalCloud {
     ///
     /// What others can cause, they cause, and the service's own rules report it: `serverRecordChanged` is another
     /// device's save, `unknownItem` another device's deletion of the record, in the private database with those below it,
-    /// `zoneNotFound` and `userDeletedZone` a removal of the zone, where the item has such. In the shared database the zone's owner deletes the record, ends the
-    /// shares, or removes the app's data. Everything else is made up, with the `userInfo` of Apple's framework.
+    /// `zoneNotFound` and `userDeletedZone` a removal of the zone, where the item has such. In the shared database the
+    /// zone's owner deletes the record, ends the shares, or removes the app's data. Everything else is made up, with the `userInfo` of Apple's framework.
     /// - Parameters:
     ///   - type: the record type that is saved or queried; nil for any. Deletions and fetches name no type.
     ///   - record: the name of the record that is saved, deleted or fetched; nil for any.

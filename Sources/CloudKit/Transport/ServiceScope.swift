@@ -13,7 +13,6 @@ package final class ServiceScope: Sendable {
     /// Ends the scope: its containers refuse everything from now on.
     package func end() { ending.store(true, ordering: .releasing) }
 
-    /// Whether the scope has ended.
     package var hasEnded: Bool { ending.load(ordering: .acquiring) }
 
     /// Why a container of this scope may not be used in the current task; nil if it may.

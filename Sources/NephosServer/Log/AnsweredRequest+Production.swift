@@ -25,9 +25,9 @@ enum RefusedValue {
     static func masked(_ reason: String) -> String {
         var reason = reason
         if let found = reason.firstRange(of: ", found ") { reason.replaceSubrange(found.upperBound..., with: "…") }
-        guard let first = reason.firstIndex(of: "\""), let last = reason.lastIndex(of: "\""), first < last else {
-            return reason
-        }
-        return reason.replacing(reason[first...last], with: "\"…\"", maxReplacements: 1)
+        guard let first = reason.firstIndex(of: "\""), let last = reason.lastIndex(of: "\"") else { return reason }
+        // The end of a long reason is cut, and with it the second quote.
+        reason.replaceSubrange(first...(first < last ? last : reason.index(before: reason.endIndex)), with: "\"…\"")
+        return reason
     }
 }

@@ -83,6 +83,9 @@ extension ServiceError {
         ServiceError(.badRequest, .badDatabase, reason)
     }
 
+    /// Apps compare Apple's text.
+    static let zonePurged = ServiceError(.zoneNotFound, .userDeletedZone, "Zone was purged by user")
+
     static func zoneNotFound(_ zoneName: String) -> ServiceError {
         ServiceError(.zoneNotFound, .zoneNotFound, "Zone '\(zoneName)' does not exist")
     }

@@ -94,7 +94,7 @@ struct FaultCause {
         return false
     }
 
-    /// The records with which another device has to delete a record: those below it, and those that validate one of them.
+    /// The descendants of a record, and the records with a validating reference to one of them: no deletion without them.
     /// - Returns: nil if one request cannot delete them, or if others' records may be among them.
     private func dependents(of name: String, in zoneID: ZoneIDDictionary?) async throws(ServiceError) -> [String]? {
         guard context.scope == .private else { return nil }

@@ -81,6 +81,7 @@ package struct FaultRule: Hashable, Sendable {
             case (.unknownItem, _): .recordNotFound
             case (.batchRequestFailed, _): .atomicFailure
             case (.zoneNotFound, let zoneName?): .zoneNotFound(zoneName)
+            case (.userDeletedZone, _): .zonePurged
             default:
                 ServiceError(
                     code.serverCode, ServiceError.ClientCode(rawValue: code.rawValue) ?? .internalError,

@@ -12,8 +12,9 @@ struct FanOutLoad<Key: Hashable & Sendable>: Sendable {
 
     private let decay: Decay
     private var levels: [Key: (rows: Double, at: Int64)] = [:]
-    /// The number of keys at which those without recent work are evicted.
-    private let capacity = 10_000
+    /// The number of keys beyond which half of them are evicted, those with the least recent work.
+    static var capacity: Int { 10_000 }
+    var count: Int { levels.count }
 
     init(_ decay: Decay) { self.decay = decay }
 
@@ -29,7 +30,12 @@ struct FanOutLoad<Key: Hashable & Sendable>: Sendable {
     mutating func add(_ rows: Double, to key: Key, at now: Int64) {
         if rows == 0 { return }
         levels[key] = (self.rows(key, at: now) + rows, now)
-        if levels.count > capacity { levels = levels.filter { self.rows($0.key, at: now) >= 1 } }
+        if levels.count > Self.capacity { evict(at: now) }
+    }
+
+    private mutating func evict(at now: Int64) {
+        let heaviest = levels.keys.map { (key: $0, rows: self.rows($0, at: now)) }.sorted { $0.rows > $1.rows }
+        for (key, _) in heaviest.dropFirst(Self.capacity / 2) { levels[key] = nil }
     }
 }
 

@@ -47,10 +47,7 @@ enum ZoneRegistry {
         else { return error }
         switch ZoneDeletion.reason(of: zone) {
         case .deleted: break
-        case .purged:
-            error.clientCode = .userDeletedZone
-            // Apps compare Apple's text.
-            error.reason = "Zone was purged by user"
+        case .purged: return .zonePurged
         case .encryptedDataReset: error.userDidResetEncryptedData = true
         }
         return error

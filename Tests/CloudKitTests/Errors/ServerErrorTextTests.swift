@@ -32,6 +32,20 @@ import Testing
         }
     }
 
+    @Test func `a zone that its user purged has Apple's text alone, from a fault and from the service`() async throws {
+        let database = container.privateCloudDatabase
+        let zone = try await database.save(CKRecordZone(zoneName: "Notes"))
+        try LocalCloud.current.fail(.fetch, zone: "Notes", with: .userDeletedZone)
+        for _ in 0..<2 {
+            var failure: CKError?
+            do {
+                _ = try await database.record(for: CKRecord.ID(recordName: "a", zoneID: zone.zoneID))
+            } catch { failure = error as? CKError }
+            #expect(failure?.code == .userDeletedZone)
+            #expect(failure?.userInfo["ServerErrorDescription"] as? String == "Zone was purged by user")
+        }
+    }
+
     @Test func `a notification of a zone's or database's subscription has no fields`() async throws {
         let database = container.privateCloudDatabase
         let zone = try await database.save(CKRecordZone(zoneName: "Notes"))

@@ -82,6 +82,13 @@ import Testing
         await server.close()
     }
 
+    @Test func `a quoted value is masked, also where the end of its reason is cut`() {
+        #expect(RefusedValue.masked(#"the format "a "b"" is wrong"#) == #"the format "…" is wrong"#)
+        #expect(RefusedValue.masked(#"the format "a secr"#) == #"the format "…""#)
+        #expect(RefusedValue.masked("day: expected a date, found 42") == "day: expected a date, found …")
+        #expect(RefusedValue.masked("Zone 'Notes' does not exist") == "Zone 'Notes' does not exist")
+    }
+
     @Test func `accounts have their sign-in names for administrators alone`() async throws {
         let server = try await ProductionServer()
         for caller in [ProductionServer.Caller.session, .otherAccount] {

@@ -110,6 +110,17 @@ import Testing
         #expect(attempts.turn(except: [], at: 10_000) { waiting } == 3)
     }
 
+    @Test(arguments: [FanOutLoad<Int>.Decay.linear, .exponential])
+    func `loads are bounded, and those with the most work stay`(decay: FanOutLoad<Int>.Decay) {
+        var load = FanOutLoad<Int>(decay)
+        load.add(1_000_000, to: -1, at: 0)
+        for key in 0..<3 * FanOutLoad<Int>.capacity {
+            load.add(1000, to: key, at: 0)
+            guard load.count <= FanOutLoad<Int>.capacity else { return #expect(Bool(false), "\(load.count) keys") }
+        }
+        #expect(load.rows(-1, at: 0) == 1_000_000)
+    }
+
     @Test func `many pages take their turns from one read of the events`() {
         let origins = [7, 8].map { ChangeEventOrigin(account: $0, database: .everyone) }
         var turns = FanOutTurns((1...20_000).map { (id: Int64($0), origin: origins[$0 % 2]) })
