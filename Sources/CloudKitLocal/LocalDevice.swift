@@ -28,13 +28,13 @@ package final class LocalDevice: Sendable {
     /// What the requests of the ended app wait for.
     private let thaw = Latch()
     /// Nil if they may wait for ever.
-    private let patience: Patience?
-    private let forgotten = Mutex<[String]>([])
+    private let idleTimeout: IdleTimeout?
+    private let timedOut = Mutex<[String]>([])
 
     package init(
-        clientID: String, keyStore: any DeviceKeyStore, door: (any DeviceDoor)? = nil, patience: Patience? = nil
+        clientID: String, keyStore: any DeviceKeyStore, door: (any DeviceDoor)? = nil, idleTimeout: IdleTimeout? = nil
     ) {
-        self.patience = patience
+        self.idleTimeout = idleTimeout
         self.clientID = clientID
         self.keyStore = keyStore
         self.door = door
@@ -51,13 +51,13 @@ package final class LocalDevice: Sendable {
     /// itself goes on after a time without others.
     /// - Parameter request: names the request; nil for one that no code awaits.
     func freeze(_ request: (() -> String)?) async {
-        guard let patience, let request else { return await thaw.wait() }
-        if await patience.wait(for: thaw) { return }
-        forgotten.withLock { $0.append(request()) }
+        guard let idleTimeout, let request else { return await thaw.wait() }
+        if await idleTimeout.wait(for: thaw) { return }
+        timedOut.withLock { $0.append(request()) }
     }
 
     /// The requests of the ended app that waited for so long that a test has to be awaiting them.
-    package var forgottenRequests: [String] { forgotten.withLock { $0 } }
+    package var timedOutRequests: [String] { timedOut.withLock { $0 } }
 
     /// Lets the frozen requests of the ended app go, after the test.
     package func release() { thaw.open() }

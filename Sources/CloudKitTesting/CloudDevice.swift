@@ -60,7 +60,7 @@ public final class CloudDevice: Sendable {
         let known = cloud.state
         // No code awaits what a simulation ended.
         let app = LocalDevice(
-            clientID: name, keyStore: keys, door: simulated, patience: simulated == nil ? known.patience : nil)
+            clientID: name, keyStore: keys, door: simulated, idleTimeout: simulated == nil ? known.idleTimeout : nil)
         let environment = CloudKitEnvironment(
             defaultContainerIdentifier: LocalCloud.defaultContainerIdentifier, name: .development)
         // Weak: the cloud holds its devices.
@@ -171,14 +171,14 @@ public final class CloudDevice: Sendable {
     }
 
     /// What is wrong where a test awaited requests of an app that had ended.
-    var forgotten: CloudProblem? {
+    var timedOut: CloudProblem? {
         let apps = state.withLock { ($0.former.map(\.launch) + [$0.launch]).map(\.app) }
-        let requests = Set(apps.flatMap(\.forgottenRequests)).sorted()
+        let requests = Set(apps.flatMap(\.timedOutRequests)).sorted()
         guard let first = requests.first else { return nil }
         let others = requests.count == 1 ? "" : " and \(requests.count - 1) others"
         return CloudProblem(
             text: "The app on '\(name)' was terminated, and its request `\(first)`\(others) waited for "
-                + "\(cloud.state.patienceLimit), in which no other came: the test must not await it.",
+                + "\(cloud.state.idleLimit), in which no other came: the test must not await it.",
             place: nil)
     }
 

@@ -16,12 +16,12 @@ final class CloudState: Sendable {
     let expected = Mutex<[any CloudExpectation]>([])
 
     /// How long the requests wait that a test stopped; nil for ever, where no test could tell.
-    var patience: Patience? { clock == nil ? nil : faults.patience }
+    var idleTimeout: IdleTimeout? { clock == nil ? nil : faults.idleTimeout }
 
     /// The real time without another request after which they end.
-    var patienceLimit: Duration {
-        get { faults.patience.limit }
-        set { faults.patience.limit = newValue }
+    var idleLimit: Duration {
+        get { faults.idleTimeout.limit }
+        set { faults.idleTimeout.limit = newValue }
     }
 
     init(clock: CloudClock?, seed: UInt64, faults: FaultPlan, scope: ServiceScope = ServiceScope()) {
@@ -103,7 +103,7 @@ extension LocalCloud {
         let seed = options.seed ?? UInt64.random(in: .min ... .max)
         cloud.attach(
             CloudState(clock: clock, seed: seed, faults: cloud.service.makeFaults(seed: seed), scope: scope))
-        cloud.state.patienceLimit = options.patience
+        cloud.state.idleLimit = options.idleTimeout
         cloud.state.faults.setBounds(options.limits.bounds)
         if options.isUnfriendly { cloud.state.faults.setUnfriendly(seed: seed) }
         return cloud

@@ -15,7 +15,7 @@ public struct CloudTrait: TestTrait, SuiteTrait, TestScoping {
         do {
             try await cloud.asCurrent { try await function() }
         } catch {
-            for problem in cloud.forgotten { record(problem, test) }
+            for problem in cloud.timedOut { record(problem, test) }
             await cloud.end()
             throw error
         }

@@ -43,10 +43,11 @@ public final class Hold: Sendable, CustomStringConvertible {
 
 extension Hold: CloudExpectation {
     /// What is wrong where the test did not release a request.
-    var forgotten: CloudProblem? {
-        guard hold.isForgotten else { return nil }
+    var timedOut: CloudProblem? {
+        guard hold.hasTimedOut else { return nil }
         return CloudProblem(
-            text: "`\(hold)` held a request that was not released for \(plan.patience.limit), in which no other came: "
+            text:
+                "`\(hold)` held a request that was not released for \(plan.idleTimeout.limit), in which no other came: "
                 + "call release() before the test awaits it.", place: place)
     }
 
@@ -118,7 +119,7 @@ extension LocalCloud {
             operation, type: type, record: record, zone: zone, database: database, account: account, device: device)
         let state = state
         let hold = Hold(
-            RequestHold(address, occurrence.rule, at: stage.rule, state.patience), in: state.faults,
+            RequestHold(address, occurrence.rule, at: stage.rule, state.idleTimeout), in: state.faults,
             at: SourcePlace(fileID: fileID, filePath: filePath, line: line, column: column))
         state.expected.withLock { $0.append(hold) }
         return hold

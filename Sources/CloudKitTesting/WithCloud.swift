@@ -14,7 +14,7 @@ struct CloudOptions: Sendable {
     var leavesNothing = false
     var seed: UInt64?
     /// The real time that a stopped request waits while no other comes.
-    var patience = Duration.seconds(60)
+    var idleTimeout = Duration.seconds(60)
     /// Logs what clients must not see; nil for standard error.
     var log: (@Sendable (String) -> Void)?
 }
@@ -58,11 +58,11 @@ func withCloud<Result>(
     do {
         result = try await cloud.asCurrent { try await body(cloud) }
     } catch {
-        let forgotten = cloud.forgotten.map(\.text)
+        let timedOut = cloud.timedOut.map(\.text)
         await cloud.end()
         // The error is what followed.
-        if forgotten.isEmpty { throw error }
-        throw CloudFailure(problems: forgotten + ["\(error)"])
+        if timedOut.isEmpty { throw error }
+        throw CloudFailure(problems: timedOut + ["\(error)"])
     }
     let problems = cloud.problems().map(\.text) + (options.leavesNothing ? cloud.leftovers : [])
     await cloud.end()
@@ -103,14 +103,14 @@ extension LocalCloud {
 
     /// What is wrong at the end of a test.
     func problems() -> [CloudProblem] {
-        state.expected.withLock { $0 }.compactMap { $0.problem(seed: seed) } + forgotten
+        state.expected.withLock { $0 }.compactMap { $0.problem(seed: seed) } + timedOut
     }
 
     /// What is wrong where a test awaited requests that it had stopped.
-    var forgotten: [CloudProblem] {
-        let holds = state.expected.withLock { $0 }.compactMap { ($0 as? Hold)?.forgotten }
+    var timedOut: [CloudProblem] {
+        let holds = state.expected.withLock { $0 }.compactMap { ($0 as? Hold)?.timedOut }
         let devices = state.devices.withLock { $0.values.sorted { $0.name < $1.name } }
-        return holds + devices.compactMap(\.forgotten)
+        return holds + devices.compactMap(\.timedOut)
     }
 
     /// What the test leaves behind.

@@ -39,8 +39,8 @@ package final class FaultPlan: Sendable {
     }
 
     let state: Mutex<State>
-    /// How long the requests wait that a test stopped.
-    package let patience = Patience()
+    /// The timeout of held requests and of those of terminated apps.
+    package let idleTimeout = IdleTimeout()
 
     /// - Parameters:
     ///   - seed: decides what happens with a probability.

@@ -9,20 +9,21 @@ package final class RequestHold: Sendable {
     package let arrival = Latch()
     private let end = Latch()
     /// Nil for one that may hold for ever.
-    private let patience: Patience?
+    private let idleTimeout: IdleTimeout?
 
     private struct State {
         var matches = 0
         var held = 0
-        var isForgotten = false
+        var hasTimedOut = false
     }
 
     private let state = Mutex(State())
 
     package init(
-        _ address: RequestAddress, _ occurrence: FaultRule.Occurrence, at stage: FaultRule.Stage, _ patience: Patience?
+        _ address: RequestAddress, _ occurrence: FaultRule.Occurrence, at stage: FaultRule.Stage,
+        _ idleTimeout: IdleTimeout?
     ) {
-        self.patience = patience
+        self.idleTimeout = idleTimeout
         self.address = address
         self.occurrence = occurrence
         self.stage = stage
@@ -33,7 +34,7 @@ package final class RequestHold: Sendable {
     /// How many of them were held.
     package var held: Int { state.withLock { $0.held } }
     /// Whether a request was held for so long that its test cannot release it any more.
-    package var isForgotten: Bool { state.withLock { $0.isForgotten } }
+    package var hasTimedOut: Bool { state.withLock { $0.hasTimedOut } }
     /// Why no request can ever be held; nil if one can.
     package var problem: String? { address.problem ?? occurrence.problem }
 
@@ -56,9 +57,9 @@ package final class RequestHold: Sendable {
         state.withLock { $0.held += 1 }
         arrival.open()
         var reason: String?
-        if let patience {
-            if !(await patience.wait(for: end)) {
-                state.withLock { $0.isForgotten = true }
+        if let idleTimeout {
+            if !(await idleTimeout.wait(for: end)) {
+                state.withLock { $0.hasTimedOut = true }
                 reason = "The request was held, and not released"
             }
         } else {
@@ -107,7 +108,7 @@ extension FaultPlan {
     /// Counts a request that a client sends.
     func note(_ items: [FaultItem], _ context: RequestContext) {
         // A wait for notifications goes on by itself.
-        if !items.contains(where: { $0.operation == .notification }) { patience.noteRequest() }
+        if !items.contains(where: { $0.operation == .notification }) { idleTimeout.noteRequest() }
         let counters = state.withLock { $0.counters }
         for counter in counters where counter.address.matches(items, context) { counter.add() }
     }

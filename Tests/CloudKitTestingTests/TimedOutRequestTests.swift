@@ -6,8 +6,8 @@ import Testing
 @testable import CloudKitTesting
 
 /// A test that awaits a request which it stopped itself ends after a while, and says why.
-@Suite struct ForgottenRequestTests {
-    private static let options = CloudOptions(patience: .milliseconds(50))
+@Suite struct TimedOutRequestTests {
+    private static let options = CloudOptions(idleTimeout: .milliseconds(50))
     private static let limit = "0.05 seconds, in which no other came"
 
     private func note(_ name: String) -> CKRecord {
@@ -63,7 +63,7 @@ import Testing
                 let saving = Task { try await database.save(record) }
                 try await held.arrived()
                 phone.terminate()
-                cloud.state.patienceLimit = .milliseconds(50)
+                cloud.state.idleLimit = .milliseconds(50)
                 held.release()
                 _ = try await saving.value
             }

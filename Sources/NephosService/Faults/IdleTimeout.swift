@@ -1,12 +1,12 @@
 import Synchronization
 
-/// How long a stopped request waits for a test: as long as the test sends others. One that awaits the stopped request itself
-/// sends none, and would hang without a word.
-package final class Patience: Sendable {
+/// The timeout of a request that a test holds, or of a terminated app: it starts again with each other request. A test that
+/// awaits such a request sends no other, and would hang without a word.
+package final class IdleTimeout: Sendable {
     private let requests = Atomic(0)
     private let time = Mutex(Duration.seconds(60))
 
-    /// The real time without another request after which nothing is expected any more.
+    /// The real time without another request.
     package var limit: Duration {
         get { time.withLock { $0 } }
         set { time.withLock { $0 = newValue } }
