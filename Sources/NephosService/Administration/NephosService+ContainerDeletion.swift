@@ -52,7 +52,7 @@ extension NephosService {
                 try await installation.deletedContainers(among: present)
             }
             if deleted.isEmpty { return false }
-            await stores.closeStores(of: deleted)
+            await stores.closeDeletedStores()
             return containerDeletions.nextAttempt.withLock { $0 } <= environment.now()
         } catch {
             environment.log("looking for containers that are being deleted: \(error)")

@@ -35,7 +35,7 @@ final class DeletedContainers: Sendable {
 extension Stores {
     /// Begins the removal of a deleted container's stores.
     nonisolated func beginRemoval(of container: String) async throws {
-        await closeStores(of: [container])
+        await closeStores(of: container)
         try await BlockingPool.network.run { [provider] in try provider.beginRemoval(of: container) }
     }
 

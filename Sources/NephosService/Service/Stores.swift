@@ -470,12 +470,15 @@ actor Stores {
         if deleted.contains(id.container) { throw .containerDeleted }
     }
 
-    /// Closes the stores of containers that are being deleted. New requests do not open them.
-    func closeStores(of containers: Set<String>) async {
-        await closeStores { containers.contains($0.container) }
-        quotas.withLock { quotas in quotas = quotas.filter { !containers.contains($0.key.container) } }
-        unopened = unopened?.filter { !containers.contains($0.container) }
+    /// Closes the stores of containers that are being deleted. New requests do not open them. A container that was made
+    /// anew meanwhile keeps its stores open.
+    func closeDeletedStores() async {
+        await closeStores { [deleted] in deleted.contains($0.container) }
+        quotas.withLock { quotas in quotas = quotas.filter { !deleted.contains($0.key.container) } }
+        unopened = unopened?.filter { !deleted.contains($0.container) }
     }
+
+    func closeStores(of container: String) async { await closeStores { $0.container == container } }
 
     private func closeStores(where isChosen: (StoreID) -> Bool) async {
         let ids = ready.withLock { Set($0.keys) }.union(opening.keys).union(closing.keys).union(drafts.keys)

@@ -46,7 +46,7 @@ import Testing
             #expect(try leftovers(server) == [])
             #expect(try await server.records(Self.other, account) == [30, 30])
             #expect(try await server.installation.containers() == [Self.other])
-            #expect(try await server.installation.accounts(after: "").map(\.name) == ["ada"])
+            #expect(try await server.installation.accounts(after: "").accounts.map(\.name) == ["ada"])
             let events = try await server.installation.audit(before: nil).events
             let ofContainer = events.filter { $0.object == Self.deleted }.map(\.event)
             #expect(Set(ofContainer) == ["container made", "container deletion begun", "container removed"])
@@ -188,7 +188,7 @@ import Testing
             try await server.waitForDeletions()
             await eventually {
                 place.clock.advance(milliseconds: Limits.credentialRecheck)
-                return (try? await server.installation.accounts(after: ""))?.isEmpty == true
+                return (try? await server.installation.accounts(after: "").accounts)?.isEmpty == true
             }
             _ = try await deleting.value
             await server.service.settle()
@@ -212,9 +212,10 @@ import Testing
                 #expect(try leftovers(server) == [])
                 #expect(second.service.openStores.allSatisfy { $0.id.container != Self.deleted })
                 try await server.installation.createContainer(Self.deleted, by: Self.root)
-                place.clock.advance(milliseconds: Limits.credentialRecheck)
                 await eventually {
-                    await code { () async throws(ServiceError) in try await second.records(Self.deleted, account) }
+                    place.clock.advance(milliseconds: Limits.credentialRecheck)
+                    return await code { () async throws(ServiceError) in try await second.records(Self.deleted, account)
+                    }
                         == .zoneNotFound
                 }
                 #expect(try await second.records(Self.other, account) == [30, 30])
