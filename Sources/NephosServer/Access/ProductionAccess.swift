@@ -139,11 +139,12 @@ struct ProductionAccess: ServerAccess {
     }
 
     func audit(
-        _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
+        _ route: Route, of place: AdministrationPath, by administrator: Administrator, _ request: HTTPRequest
     ) async throws(Refusal) {
         do throws(ServiceError) {
             let address = SignInCounters.network(request.client) ?? ""
-            try await known.audit(route.path, container, by: administrator.actor(address: address))
+            let object = AuditedEvent.object(place.container, place.environment.rawValue)
+            try await known.audit(route.path, object, by: administrator.actor(address: address))
         } catch {
             throw Refusal(error)
         }

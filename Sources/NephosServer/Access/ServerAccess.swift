@@ -49,7 +49,7 @@ protocol ServerAccess: Sendable {
     func checkExists(container: String) async throws(Refusal)
     /// Adds a change of a container to the audit, before it runs.
     func audit(
-        _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
+        _ route: Route, of place: AdministrationPath, by administrator: Administrator, _ request: HTTPRequest
     ) async throws(Refusal)
     /// Notes for the audit that a request of the administration was refused.
     /// - Parameter administrator: the caller; nil for one without a session.
@@ -121,10 +121,11 @@ struct DevelopmentAccess: ServerAccess {
     func checkExists(container: String) async throws(Refusal) {}
 
     func audit(
-        _ route: Route, of container: String, by administrator: Administrator, _ request: HTTPRequest
+        _ route: Route, of place: AdministrationPath, by administrator: Administrator, _ request: HTTPRequest
     ) async throws(Refusal) {
         do throws(ServiceError) {
-            try await names?.audit(route.path, container, by: administrator.actor(address: ""))
+            let object = AuditedEvent.object(place.container, place.environment.rawValue)
+            try await names?.audit(route.path, object, by: administrator.actor(address: ""))
         } catch {
             throw Refusal(error)
         }

@@ -43,10 +43,10 @@ extension Route {
             do throws(ServiceError) {
                 return try await routed.withResolvedAccounts(message, of: context.container) {
                     [context] (message) async throws(ServiceError) in
-                    try await routed.checkReads(message, of: context.container, route: path)
+                    try await routed.checkReads(message, of: place, route: path)
                     let answer = try await routed.withSignInNames(try await call(routed.service)(message, context))
                     return .json(
-                        try await routed.withVisibleShares(answer, in: context.container, route: path).encoded())
+                        try await routed.withVisibleShares(answer, in: place, route: path).encoded())
                 }
             } catch {
                 throw Refusal(error)

@@ -31,41 +31,44 @@ extension ExplainAccessRequest: PrivateDataReading {
 extension RoutedRequest {
     /// Checks that the caller may read private records, if the message reads some, and adds that to the audit.
     func checkReads(
-        _ message: some Sendable, of container: String, route: String
+        _ message: some Sendable, of place: AdministrationPath, route: String
     ) async throws(ServiceError) {
         guard let installation = access.installation, let administrator,
             let account = (message as? any PrivateDataReading)?.readAccount
         else { return }
         do throws(ServiceError) {
-            try administrator.check(.readPrivateRecords(container: container), at: service.environment.now())
+            try administrator.check(.readPrivateRecords(container: place.container), at: service.environment.now())
         } catch {
             let address = SignInCounters.network(request.client) ?? ""
-            installation.noteRefusal(route, container, by: administrator.actor(address: address), address: address)
+            installation.noteRefusal(
+                route, place.container, by: administrator.actor(address: address), address: address)
             throw error
         }
-        try await auditReads(of: account, in: container, route: route)
+        try await auditReads(of: account, in: place, route: route)
     }
 
     private func auditReads(
-        of account: String, in container: String, route: String
+        of account: String, in place: AdministrationPath, route: String
     ) async throws(ServiceError) {
         guard let installation = access.installation, let administrator else { return }
         // A name that is no account's may be an address.
-        let object = AccountID.isOne(account) ? "\(container) \(account)" : container
+        let object = AuditedEvent.object(place.container, place.environment.rawValue)
         let address = SignInCounters.network(request.client) ?? ""
-        try await installation.audit(route, object, by: administrator.actor(address: address))
+        try await installation.audit(
+            route, AccountID.isOne(account) ? "\(object) \(account)" : object,
+            by: administrator.actor(address: address))
     }
 
     /// Returns an answer without the GUIDs of shares, which let any account join a public share, unless the caller may read
     /// private records. That is audited. Invited addresses are for administrators alone.
     func withVisibleShares<Answer: Sendable>(
-        _ answer: Answer, in container: String, route: String
+        _ answer: Answer, in place: AdministrationPath, route: String
     ) async throws(ServiceError) -> Answer {
         guard access.installation != nil, var list = answer as? AccountSharesResponse, let administrator else {
             return answer
         }
-        if administrator.hasRole(for: .readPrivateRecords(container: container)) {
-            try await auditReads(of: "", in: container, route: route)
+        if administrator.hasRole(for: .readPrivateRecords(container: place.container)) {
+            try await auditReads(of: "", in: place, route: route)
         } else {
             for index in list.shares.indices { list.shares[index].shortGUID = "" }
         }

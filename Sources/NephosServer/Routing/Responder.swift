@@ -304,7 +304,10 @@ package final class Responder: Sendable {
         try checkOwnPage(request)
         let administrator = try await administrator(request, target, route, right, container)
         if route.access == .view || route.access == .change { try await access.checkExists(container: container) }
-        if route.access == .change { try await access.audit(route, of: container, by: administrator, request) }
+        if route.access == .change {
+            let place = try AdministrationPath(target.components)
+            try await access.audit(route, of: place, by: administrator, request)
+        }
         return administrator
     }
 

@@ -9,12 +9,18 @@ package struct AuditedEvent: StoredEntry, Hashable {
     package var actor: String
     /// The network of the caller; empty for a user of this machine.
     package var address: String
-    /// The object of the event, such as an account's ID; never a secret or an e-mail address.
+    /// The object of the event, such as an account's ID, or a container with its environment; never a secret or an e-mail
+    /// address.
     package var object: String
     /// How often the event came; nil for once.
     package var count: Int?
     /// In milliseconds since 1970; nil before the event is in a batch, as its entry's name has the time.
     package var time: Int64?
+
+    /// The object of an event in a container's environment.
+    package static func object(_ container: String, _ environment: String?) -> String {
+        environment.map { "\(container) \($0)" } ?? container
+    }
 
     /// The name of an entry: events sort by their times.
     static func name(at time: Int64, _ suffix: String) -> String { "\(AuditBatch.padded(time)) \(suffix)" }

@@ -82,7 +82,7 @@ extension Installation {
             // A code is used once.
             try transaction.removeInstallationEntry(.loginCode, codeHash)
             let actor = AuditActor(name: browser.account, address: SignInCounters.network(address) ?? "")
-            let object = login.container.map { "\($0) \(login.environment ?? "")" } ?? "administration"
+            let object = login.container.map { AuditedEvent.object($0, login.environment) } ?? "administration"
             try self.audit("login \(approves ? "approved" : "denied")", object, by: actor, in: transaction)
         }
     }

@@ -28,14 +28,16 @@ extension Cloud {
     /// has their accounts' sign-ins in the audit. What administrators change the responder adds.
     func audit() throws {
         guard let local, let installation = local.installation, local.auditNote.make() else { return }
-        try Self.audit("nephos \(CommandLine.arguments.dropFirst().first ?? "")", container, in: installation)
+        try Self.audit(
+            "nephos \(CommandLine.arguments.dropFirst().first ?? "")",
+            AuditedEvent.object(container, address.environment), in: installation)
     }
 
     /// Adds an event of the user of this machine to the audit of a stopped production server.
-    static func audit(_ event: String, _ container: String, in installation: Installation) throws(Failure) {
+    static func audit(_ event: String, _ object: String, in installation: Installation) throws(Failure) {
         try answer { () async throws(ServiceError) in
             try await installation.audit(
-                event, container, by: Administrator.localUser(DataOwner.caller).actor(address: ""))
+                event, object, by: Administrator.localUser(DataOwner.caller).actor(address: ""))
         }
     }
 

@@ -82,7 +82,8 @@ struct DirectorySchema: SchemaPlace {
         do {
             if let installation = try Cloud.installation(in: directory) {
                 defer { waiting { await installation.close() } }
-                try Cloud.audit("/nephos/schema/\(action)", context.container, in: installation)
+                let place = AuditedEvent.object(context.container, context.environment.rawValue)
+                try Cloud.audit("/nephos/schema/\(action)", place, in: installation)
             }
         } catch {
             throw SchemaFailure((error as? StorageError)?.message ?? "\(error)")

@@ -25,7 +25,10 @@ import Testing
         #expect(saved.status == 200 && records.count == 1, "\(text)")
         let id = try await server.installation.accountID(named: "developer")
         let events = try await server.installation.audit(after: 0).events
-        #expect(events.contains { $0.event == "/nephos/records/modify" && $0.actor == id })
+        #expect(
+            events.contains {
+                $0.event == "/nephos/records/modify" && $0.actor == id && $0.object == "iCloud.test development"
+            })
         await server.close()
     }
 }

@@ -34,7 +34,9 @@ import Testing
         }
         let events = try await server.installation.audit(after: 0).events.filter { $0.event.hasPrefix("/nephos") }
         #expect(events.map(\.event) == ["/nephos/schema/reset"])
-        #expect(events.map(\.object) == [ProductionServer.container] && events.first?.actor.hasPrefix("id:") == true)
+        #expect(
+            events.map(\.object) == ["\(ProductionServer.container) development"]
+                && events.first?.actor.hasPrefix("id:") == true)
         await server.close()
     }
 

@@ -288,7 +288,7 @@ import Testing
             ]
             #expect(events.count == expected.count, "\(events)")
             for (event, name) in zip(events, expected) {
-                #expect(event.hasSuffix("  user \(geteuid())  \(name)  \(Self.container)"), "\(event)")
+                #expect(event.hasSuffix("  user \(geteuid())  \(name)  \(Self.container) development"), "\(event)")
             }
         }
     }
