@@ -38,11 +38,33 @@ export function signOut() {
   sessionStorage.removeItem(tokenKey);
 }
 
-export async function signIn(account, password) {
-  const answer = await once("POST", "/nephos/1/installation/sessions/sign-in",
-    JSON.stringify({ account, password, administration: true, label: "Dashboard" }));
+/** A call of the server's sign-in, and its answer. */
+const ofSignIn = async (action, message, signal) =>
+  JSON.parse(await once("POST", "/nephos/1/installation/" + action, JSON.stringify(message), signal));
+
+function begin({ ckWebAuthToken }) {
   granted.clear();
-  sessionStorage.setItem(tokenKey, JSON.parse(answer).ckWebAuthToken);
+  sessionStorage.setItem(tokenKey, ckWebAuthToken);
+}
+
+export const signIn = async (account, password) =>
+  begin(await ofSignIn("sessions/sign-in", { account, password, administration: true, label: "Dashboard" }));
+
+/** Begins a login that one approves at /login, by its code, where passkeys and providers sign in, too. */
+export const beginLogin = () => ofSignIn("logins/begin", { administration: true, label: "Dashboard" });
+
+/** Polls until a login is approved. A poll without an answer is repeated. */
+export async function finishLogin({ secret, interval }, signal) {
+  for (;;) {
+    await sleep(1000 * interval, signal);
+    try {
+      const answer = await ofSignIn("logins/poll", { secret }, signal);
+      if (answer.status === "signedIn") return begin(answer);
+      if (answer.status === "denied") throw new Problem(403, { reason: "The login was denied." });
+    } catch (error) {
+      if (signal.aborted || error instanceof Problem && error.status !== 429 && error.status < 500) throw error;
+    }
+  }
 }
 
 /** Numbers that a double would round are BigInts, where the browser can tell. */

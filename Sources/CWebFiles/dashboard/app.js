@@ -1,5 +1,5 @@
 // The views, by the address: /dashboard?view=…
-import { isProduction, Problem, rights, signIn, signOut } from "./api.js";
+import { beginLogin, finishLogin, isProduction, Problem, rights, signIn, signOut } from "./api.js";
 import { field, h, link } from "./dom.js";
 import { follow } from "./live.js";
 import { fetchNames } from "./names.js";
@@ -43,8 +43,28 @@ function showMenu(name, { container, environment }, may) {
   document.getElementById("views").replaceChildren(...entries, ...(out ? [out] : []));
 }
 
+/** Signs in by a code that one approves at the server's own page. */
+async function signInByCode(button, shown, problem, { signal }) {
+  button.disabled = true;
+  try {
+    const login = await beginLogin();
+    shown.replaceChildren("Sign in at ", h("a", { href: "/login", target: "_blank" }, "the server's page"), ", type the code ",
+      h("code", { id: "code" }, login.code), " there and approve it. This page goes on by itself.");
+    await finishLogin(login, signal);
+    show();
+  } catch (error) {
+    if (signal.aborted) return;
+    shown.replaceChildren();
+    problem.textContent = error.message;
+    button.disabled = false;
+  }
+}
+
 function signInForm() {
   const problem = h("p", { class: "bad", role: "alert" });
+  const shown = h("p", { role: "status" });
+  const asking = current;
+  const byCode = ({ target }) => { problem.textContent = ""; signInByCode(target, shown, problem, asking); };
   const account = h("input", { id: "account", autocomplete: "username", required: true });
   const password = h("input", { id: "password", type: "password", autocomplete: "current-password", required: true });
   const submit = async (event) => {
@@ -58,7 +78,8 @@ function signInForm() {
   };
   return [h("p", {}, "This server shows its content to accounts that have a role in its administration."),
     h("form", { class: "row", onsubmit: submit }, field("Account", account), field("Password", password),
-      h("button", { class: "main" }, "Sign in")), problem];
+      h("button", { class: "main" }, "Sign in"),
+      h("button", { type: "button", id: "by-code", onclick: byCode }, "Sign in by passkey or provider")), shown, problem];
 }
 
 function shownProblem(error) {
@@ -76,6 +97,7 @@ let isFollowing = false;
 
 /** Why the caller does not see a view; nothing for one that is shown. */
 function hindrance(name, may) {
+  if (name === "installation" && !isProduction()) return h("p", {}, "A development server has no accounts or tokens to administer.");
   const [, , right] = menu.find(([view]) => view === (parents[name] ?? name));
   if (!right || may[right]) return null;
   return h("p", { class: "bad" }, right === "faults" ? "A production server has no faults."

@@ -16,7 +16,7 @@ const section = (heading, none, columns, items) =>
 const accountLink = (name) => link({ view: "installation", account: name }, name);
 
 /** All accounts after a name, in pages of the server's size. */
-function accountSection({ accounts }, after) {
+function accountSection({ accounts, next }, after) {
   return [...section("Accounts", after ? "No account after " + after + "." : "No account yet.", [
     { title: "account", cell: (one) => accountLink(one.name) },
     { title: "made", class: "short", cell: (one) => at(one.createdAt) },
@@ -26,7 +26,7 @@ function accountSection({ accounts }, after) {
   ], accounts),
   h("ul", { class: "inline", "aria-label": "Pages of accounts" },
     after ? h("li", {}, link({ view: "installation" }, "First accounts")) : "",
-    accounts.length >= 100 ? h("li", {}, link({ view: "installation", after: accounts.at(-1).name }, "Next accounts")) : "")];
+    next ? h("li", {}, link({ view: "installation", after: next }, "Next accounts")) : "")];
 }
 
 const place = (one) => [one.container, one.environment].filter(Boolean).join(", ");

@@ -16,7 +16,7 @@ enum InstallationRoutes {
                 by: call.actor)
         },
         .installation("accounts/list", .viewInstallation) { (message: Page, call) async throws(ServiceError) in
-            Accounts(accounts: try await call.installation.accounts(after: message.after ?? ""))
+            try await call.installation.accounts(after: message.after ?? "")
         },
         .installation("accounts/set-password") { (message: NewAccount, call) async throws(ServiceError) in
             guard let password = message.password else { throw .missing("password") }
@@ -233,7 +233,6 @@ enum InstallationRoutes {
         var container: String?
     }
 
-    private struct Accounts: Encodable { var accounts: [AccountSummary] }
     /// A link to pass on; nil if it is mailed.
     private struct Link: Encodable { var link: String? }
     private struct Containers: Encodable {

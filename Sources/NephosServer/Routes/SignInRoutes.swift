@@ -19,7 +19,7 @@ enum SignInRoutes {
             let installation = try routed.installation
             let message = try routed.message(BeginLoginRequest.self)
             let apiToken = try routed.apiToken(isAdministration: message.administration ?? false)
-            guard routed.request.origin == nil else {
+            guard routed.request.origin == nil || routed.isOwnPageOfAdministration(apiToken) else {
                 throw Refusal(.accessDenied, "a web page signs in by its 'redirectURL'")
             }
             return try await routed.answer { () async throws(ServiceError) in
@@ -55,11 +55,10 @@ enum SignInRoutes {
             let installation = try routed.installation
             let message = try routed.message(Message.self)
             let apiToken = try routed.apiToken(isAdministration: message.administration ?? false)
-            // The server's own page, the dashboard, signs in to the administration as a program does.
-            let isOwnPage = apiToken == nil && routed.request.origin == routed.access.baseURL(routed.request)
             let request = SignIn(
                 name: message.account, password: message.password, apiToken: apiToken,
-                origin: isOwnPage ? nil : routed.request.origin, device: message.device, label: message.label ?? "",
+                origin: routed.isOwnPageOfAdministration(apiToken) ? nil : routed.request.origin,
+                device: message.device, label: message.label ?? "",
                 keepsSignedIn: message.keepSignedIn ?? false,
                 address: routed.request.client)
             return try await routed.answer { () async throws(ServiceError) in
@@ -125,6 +124,11 @@ extension RoutedRequest {
                     + "'administration': true", clientCode: .invalidArguments)
         }
         return apiToken
+    }
+
+    /// Whether the server's own page, the dashboard, signs in to the administration, as a program does.
+    fileprivate func isOwnPageOfAdministration(_ apiToken: String?) -> Bool {
+        apiToken == nil && request.origin == access.baseURL(request)
     }
 
     /// The installation of the server.

@@ -27,6 +27,13 @@ package struct AccountSummary: Codable, Hashable, Sendable {
     }
 }
 
+/// A page of the list of accounts.
+package struct AccountPage: Codable, Hashable, Sendable {
+    package var accounts: [AccountSummary]
+    /// The name after which the next page begins; nil on the last page.
+    package var next: String?
+}
+
 extension Installation {
     /// Makes an account.
     /// - Parameters:
@@ -58,15 +65,17 @@ extension Installation {
     }
 
     /// Lists accounts in the order of their names, a page at a time.
-    package func accounts(after name: String) async throws(ServiceError) -> [AccountSummary] {
+    package func accounts(after name: String) async throws(ServiceError) -> AccountPage {
         let name = SignInName.canonical(name)
         return try await read { reader in
-            try reader.installationEntries(.accountName, after: name, limit: Limits.accountsPerPage).compactMap {
-                entry in
+            let limit = Limits.accountsPerPage
+            let entries = try reader.installationEntries(.accountName, after: name, limit: limit + 1)
+            let accounts = try entries.prefix(limit).compactMap { entry -> AccountSummary? in
                 let id = try NamedAccount.decoded(entry).id
                 guard let account = try reader.entry(InstallationAccount.self, id) else { return nil }
                 return AccountSummary(id, account)
             }
+            return AccountPage(accounts: accounts, next: entries.count > limit ? entries[limit - 1].name : nil)
         }
     }
 

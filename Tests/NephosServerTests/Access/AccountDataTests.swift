@@ -178,7 +178,7 @@ import Testing
         #expect(deleted.status == 200 && deleted.text.contains("are deleted"), "\(deleted.text)")
         #expect(again.cookie("session") == nil)
         #expect(await ada.get("/account").status == 303)
-        let names = try await server.installation.accounts(after: "").map(\.name)
+        let names = try await server.installation.accounts(after: "").accounts.map(\.name)
         #expect(!names.contains("lovelace") && names.contains("bob"))
         #expect(await server.call("private/zones/list", sharing.apiToken, sharing.owner, "{}").status == 421)
         #expect(await server.call("private/zones/list", sharing.apiToken, sharing.guest, "{}").status == 200)

@@ -11,7 +11,7 @@ import Testing
     private static let root = AuditActor(name: "user 0")
 
     private func names(_ server: ProviderServer) async throws -> [String] {
-        try await server.installation.accounts(after: "").map(\.name)
+        try await server.installation.accounts(after: "").accounts.map(\.name)
     }
 
     // MARK: New accounts

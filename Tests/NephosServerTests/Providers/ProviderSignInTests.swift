@@ -38,7 +38,8 @@ import Testing
         #expect(try await server.signIn(other, by: "first", as: moved).status == 303)
         #expect(await server.account(other) == "ada@example.org")
         #expect(
-            try await server.installation.accounts(after: "a").filter { $0.name.hasPrefix("ada") }.map(\.hasPassword)
+            try await server.installation.accounts(after: "a").accounts.filter { $0.name.hasPrefix("ada") }.map(
+                \.hasPassword)
                 == [false])
         await server.close()
     }
@@ -83,7 +84,7 @@ import Testing
                 #expect(await server.account(browser) == persons[index].2)
             }
         }
-        #expect(try await server.installation.accounts(after: "").filter { $0.name.contains("@") }.count == 4)
+        #expect(try await server.installation.accounts(after: "").accounts.filter { $0.name.contains("@") }.count == 4)
         await server.close()
     }
 
@@ -105,7 +106,7 @@ import Testing
                 ? (503, "cannot be reached") : (403, "did not sign you in")
             expectRefusal(await browser.get(server.callback("first", response)), status, reason, browser)
         }
-        #expect(try await server.installation.accounts(after: "").filter { $0.name.contains("@") }.isEmpty)
+        #expect(try await server.installation.accounts(after: "").accounts.filter { $0.name.contains("@") }.isEmpty)
         // Soon it says the truth, and its documents are fetched again.
         provider.lie = nil
         server.production.advance(milliseconds: 61_000)

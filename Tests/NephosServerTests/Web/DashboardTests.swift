@@ -114,19 +114,29 @@ import Testing
 
     @Test func `the server's own page signs in to the administration, and no other page does`() async throws {
         let server = try await ProductionServer()
-        func signIn(_ origin: String?) async -> Int {
-            let message =
-                #"{"account":"administrator","password":"\#(ProductionServer.password)","administration":true}"#
-            return await server.responder.respond(
+        func status(_ path: String, _ message: String, _ origin: String?) async -> Int {
+            await server.responder.respond(
                 to: HTTPRequest(
-                    method: .post, target: "/nephos/1/installation/sessions/sign-in", host: "cloud.example.org",
+                    method: .post, target: "/nephos/1/installation/\(path)", host: "cloud.example.org",
                     origin: origin, body: Array(message.utf8))
             ).status
         }
-        #expect(await signIn(nil) == 200)
-        #expect(await signIn(ProductionServer.url) == 200)
-        #expect(await signIn(ProductionServer.page) == 401)
-        #expect(await signIn("https://cloud.example.org.evil.example") == 401)
+        let token = try await server.installation.createAPIToken(
+            container: ProductionServer.container, environment: .development, name: "", origins: [],
+            allowsSignIn: true, lifetime: nil, by: AuditActor(name: "user 0")
+        ).token
+        let signIn = #"{"account":"administrator","password":"\#(ProductionServer.password)","administration":true}"#
+        for (path, message, refusal) in [
+            ("sessions/sign-in", signIn, 401), ("logins/begin", #"{"administration":true}"#, 403),
+        ] {
+            #expect(await status(path, message, nil) == 200, "\(path)")
+            #expect(await status(path, message, ProductionServer.url) == 200, "\(path)")
+            #expect(await status(path, message, ProductionServer.page) == refusal, "\(path)")
+            #expect(await status(path, message, "https://cloud.example.org.evil.example") == refusal, "\(path)")
+        }
+        let ofContainer = "logins/begin?ckAPIToken=\(token)"
+        #expect(await status(ofContainer, "{}", nil) == 200)
+        #expect(await status(ofContainer, "{}", ProductionServer.url) == 403)
         await server.close()
     }
 

@@ -18,7 +18,7 @@ import Testing
 
     /// The accounts whose names are addresses, and whether they are verified.
     private func verified(_ installation: Installation) async throws -> [String: Bool] {
-        let accounts = try await installation.accounts(after: "")
+        let accounts = try await installation.accounts(after: "").accounts
         return Dictionary(
             uniqueKeysWithValues: accounts.compactMap { account in
                 account.isVerified.map { (account.name, $0) }

@@ -107,7 +107,7 @@ import Testing
     /// Expects all that an adoption leaves of what `use` made.
     private func expectAdopted(_ stores: any StoreProvider, _ users: [[String]], _ key: String) async throws {
         let installation = try await Installation.open(stores)
-        #expect(try await installation.accounts(after: "").map(\.name) == ["alice@example.org", "bob"])
+        #expect(try await installation.accounts(after: "").accounts.map(\.name) == ["alice@example.org", "bob"])
         #expect(try await installation.containers() == Self.containers)
         #expect(try await installation.roleSummaries().map(\.container) == Self.containers)
         let ids = [
@@ -230,7 +230,7 @@ import Testing
         try await adopt(stores, keys(key))
         let installation = try await Installation.open(stores)
         #expect(
-            try await installation.accounts(after: "").map(\.name) == ["alice@example.org", "bob", "carol"])
+            try await installation.accounts(after: "").accounts.map(\.name) == ["alice@example.org", "bob", "carol"])
         await installation.close()
         #expect(try await adoption.plan(names: [:]).isDone)
         stores.close()

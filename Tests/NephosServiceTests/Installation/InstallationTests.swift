@@ -19,8 +19,10 @@ import Testing
                     try await test.installation.createAccount(named: name, password: nil, by: TestInstallation.root)
                 } == .exists)
         }
-        #expect(try await test.installation.accounts(after: "").map(\.name) == ["ada@example.org", "bob", "café"])
-        #expect(try await test.installation.accounts(after: "bob").map(\.name) == ["café"])
+        #expect(
+            try await test.installation.accounts(after: "").accounts.map(\.name) == ["ada@example.org", "bob", "café"])
+        #expect(try await test.installation.accounts(after: "bob").accounts.map(\.name) == ["café"])
+        #expect(try await test.installation.accounts(after: "").next == nil)
         for name in ["", " a", "a\n", "a\u{202E}b", "id:0123", String(repeating: "a", count: 255)] {
             #expect(
                 await code { () async throws(ServiceError) in
@@ -195,7 +197,7 @@ import Testing
                 label: "", by: TestInstallation.root)
         }
         #expect(commanded == .accessDenied)
-        #expect(try await test.installation.accounts(after: "").map(\.isBeingDeleted) == [true])
+        #expect(try await test.installation.accounts(after: "").accounts.map(\.isBeingDeleted) == [true])
         for token in [session.token, ending.token] {
             let refused = await code { () async throws(ServiceError) in
                 try await other.caller(

@@ -50,11 +50,12 @@ import Testing
         }
         try await served { installation, cloud in
             let resuming = Task { await cloud.service.resumeDeletions(of: installation) }
-            await eventually { (try? await installation.accounts(after: "").count) == 1 }
+            await eventually { (try? await installation.accounts(after: "").accounts.count) == 1 }
             resuming.cancel()
             await resuming.value
             let (left, interrupted) = (
-                try await installation.accounts(after: ""), try await installation.interruptedDeletions(atStart: true)
+                try await installation.accounts(after: "").accounts,
+                try await installation.interruptedDeletions(atStart: true)
             )
             #expect(left.map(\.name) == ["bob"] && interrupted.isEmpty)
             await cloud.service.settle()
@@ -83,7 +84,7 @@ import Testing
                 try await cloud.service.deleteAccount(named: "ada", of: installation, by: root)
             }
             #expect(cloud.log.all.contains("account deleted: \(account)"))
-            let left = try await installation.accounts(after: "")
+            let left = try await installation.accounts(after: "").accounts
             #expect(left.map(\.name) == ["ada"])
         }
     }
