@@ -86,20 +86,7 @@ struct SignInPage {
         }
     }
 
-    /// Returns the answer to a request. A refused GET gets a page with the reason.
-    static func answer(_ routed: RoutedRequest, _ installation: Installation) async throws(Refusal) -> HTTPResponse {
-        let page: SignInPage
-        do throws(Refusal) {
-            page = try await SignInPage(routed, installation)
-        } catch {
-            guard routed.request.method == .get else { throw error }
-            let content = "<h1>No sign-in</h1><p>\(OwnPage.escaped(error.reason)).</p>"
-            return OwnPage(routed, installation, name: path).page("No sign-in", content, status: error.httpStatus)
-        }
-        return try await page.answer()
-    }
-
-    private func answer() async throws(Refusal) -> HTTPResponse {
+    func answer() async throws(Refusal) -> HTTPResponse {
         let session = isForOther ? nil : try await page.session()
         guard page.routed.request.method == .post else {
             if session != nil, case .ownPage(let path) = purpose { return page.redirect(to: path) }

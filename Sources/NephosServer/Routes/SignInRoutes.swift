@@ -8,7 +8,7 @@ enum SignInRoutes {
             guard let installation = routed.access.installation else {
                 return try await DevelopmentSignInPage.answer(routed)
             }
-            return try await SignInPage.answer(routed, installation)
+            return try await SignInPage(routed, installation).answer()
         },
         .page(AccountPage.self), .page(LoginPage.self),
         Route([.get], PasskeyScript.path, access: .open) { routed throws(Refusal) in

@@ -83,9 +83,12 @@ package struct Refusal: Error {
 
     /// Returns the page that people get in place of the error dictionary.
     func page(requestID: String) -> HTTPResponse {
-        var response = HTMLPage(title: "Not available", width: "24em", referrerPolicy: "same-origin").response(
+        let isPassing = httpStatus >= 500 || code == .throttled
+        let title = isPassing ? "Not available" : "Refused"
+        let advice = isPassing ? "Open this page again in a moment. The" : "The"
+        var response = HTMLPage(title: title, width: "24em", referrerPolicy: "same-origin").response(
             """
-            <h1>Not available</h1><p>\(OwnPage.escaped(reason)).</p><p>Open this page again in a moment. The server's log has \
+            <h1>\(title)</h1><p>\(OwnPage.escaped(reason)).</p><p>\(advice) server's log has \
             the reason under \(OwnPage.escaped(requestID)).</p>
             """, status: httpStatus)
         response.headers += headers + Self.retryHeader(retryAfter)

@@ -156,11 +156,11 @@ package final class Responder: Sendable {
         return (RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses), skipsSuccesses)
     }
 
-    /// Returns the answer to a refused request. Who opens a page of a server that fails, or is busy, gets a page.
+    /// Returns the answer to a refused request. Who opens a page, or sends its form, gets a page.
     private func answer(
         _ refusal: Refusal, to request: HTTPRequest, _ target: RequestTarget?, _ requestID: String
     ) async -> HTTPResponse {
-        if refusal.httpStatus >= 500 || refusal.code == .throttled, access.installation != nil, request.isOfPage {
+        if access.installation != nil, request.isOfPage {
             return refusal.page(requestID: requestID)
         }
         let signIn = refusal.code == .authenticationRequired ? await access.signInURL(request, target) : nil

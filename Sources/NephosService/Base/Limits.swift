@@ -483,9 +483,9 @@ package enum Limits {
     /// The difference in milliseconds of the machine's clock and the database's from which on a server does not start.
     static let clockDifference: Int64 = 60 * 1000
     /// The maximum numbers of sign-ins under way and of waiting ones: of all networks, then of one. Each hashes a password.
-    /// A network has no more under way than it may fail without a delay.
+    /// A network has no more under way, on five servers together, than it may fail without a delay.
     static let (signInsUnderWay, waitingSignIns) = (1024, 1024)
-    static let (signInsOfNetwork, waitingSignInsOfNetwork) = (16, 64)
+    static let (signInsOfNetwork, waitingSignInsOfNetwork) = (6, 64)
     /// The maximum number of devices that an account is known to have signed in from.
     static let knownDevices = 20
     /// The maximum number of an account's sessions in a container and environment, in the administration, or at the pages:

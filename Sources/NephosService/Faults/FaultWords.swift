@@ -1,5 +1,6 @@
 /// The words of a fault's text. A value that has spaces or quotation marks, or is empty, stands in quotation marks, in which
-/// a backslash precedes quotation marks and backslashes, and `\n` and `\r` are line breaks.
+/// a backslash precedes quotation marks and backslashes, `\n` and `\r` are line breaks, and `\u{9}` is the control character
+/// of that number.
 package enum FaultWords {
     /// A word of a text without its quotation marks, and whether it had some.
     struct Word {
@@ -12,7 +13,15 @@ package enum FaultWords {
 
     private static func isPlain(_ value: String) -> Bool {
         !value.isEmpty
-            && value.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0 != "\"" }
+            && value.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0 != "\"" && !isControl($0) }
+    }
+
+    /// Whether a terminal could act on a character in place of showing it.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 
     private static func quotedIfNeeded(_ value: String) -> String {
@@ -25,6 +34,8 @@ package enum FaultWords {
             case "\"", "\\":
                 quoted.append("\\")
                 quoted.append(scalar)
+            case _ where isControl(scalar):
+                quoted.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
             default: quoted.append(scalar)
             }
         }
@@ -67,6 +78,22 @@ package enum FaultWords {
         return words
     }
 
+    /// Reads `{9}`, the number of a character; nil, and nothing is read, if it does not follow.
+    private static func number(_ scalars: inout String.UnicodeScalarView.Iterator) -> Unicode.Scalar? {
+        var (rest, digits) = (scalars, "")
+        guard rest.next() == "{" else { return nil }
+        while let scalar = rest.next(), digits.count < 7 {
+            guard scalar == "}" else {
+                digits.unicodeScalars.append(scalar)
+                continue
+            }
+            guard let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) else { return nil }
+            scalars = rest
+            return scalar
+        }
+        return nil
+    }
+
     private static func readQuoted(
         _ scalars: inout String.UnicodeScalarView.Iterator, into word: inout Word?
     ) throws(ServiceError) {
@@ -75,7 +102,11 @@ package enum FaultWords {
             case "\"": return
             case "\\":
                 guard let escaped = scalars.next() else { break }
-                word?.text.append(escaped == "n" ? "\n" : escaped == "r" ? "\r" : escaped)
+                if escaped == "u", let control = number(&scalars) {
+                    word?.text.append(control)
+                } else {
+                    word?.text.append(escaped == "n" ? "\n" : escaped == "r" ? "\r" : escaped)
+                }
             default: word?.text.append(scalar)
             }
         }

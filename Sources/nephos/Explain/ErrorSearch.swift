@@ -16,7 +16,7 @@ enum ErrorSearch {
         if !codes.isEmpty { return Found(codes: codes) }
         let message = serverMessage(in: asked) ?? asked
         var found = Found(texts: texts(like: message))
-        let named = description(in: asked)
+        let named = description(in: asked) ?? (found.texts.isEmpty ? name(in: asked) : nil)
         let names = named.map { [$0] } ?? found.texts.map(\.code)
         if let named { found.texts = found.texts.filter { $0.code == named } }
         found.codes = ErrorPages.codes.filter { names.contains($0.name) }
@@ -35,13 +35,21 @@ enum ErrorSearch {
         }
     }
 
+    /// The number of characters between the name of an error's domain and its code, as in `CKErrorDomain, code 14`.
+    private static let longestMark = 20
+
     /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`,
     /// `Error Domain=CKErrorDomain Code=14 …`, or Foundation's `… (CKErrorDomain error 14.)`.
     private static func description(in text: String) -> String? {
-        for mark in ["CKErrorDomain Code=", "CKErrorDomain error "] {
-            guard let range = text.firstRange(of: mark) else { continue }
-            let number = text[range.upperBound...].prefix { $0.isNumber }
-            return ErrorPages.codes.first { String($0.number) == number }?.name
+        for domain in ["CKErrorDomain", "CKInternalErrorDomain", "CKError code ", "CKError.Code(rawValue: "] {
+            guard let range = text.firstRange(of: domain) else { continue }
+            let mark = text[range.upperBound...].prefix(longestMark).prefix { !$0.isNumber && $0 != "\n" }
+            let number = text[mark.endIndex...].prefix { $0.isNumber }
+            let code = ErrorPages.codes.first {
+                domain == "CKInternalErrorDomain"
+                    ? $0.serverCodes.contains(String(number)) : String($0.number) == number
+            }
+            if let code { return code.name }
         }
         var rest = text[...]
         while let open = rest.firstIndex(of: "(") {
@@ -52,6 +60,15 @@ enum ErrorSearch {
                 let code = ErrorPages.codes.first(where: { String($0.number) == number })
             else { continue }
             return code.name
+        }
+        return nil
+    }
+
+    /// The first code whose name stands in a text: `zoneBusy`, or `CONFLICT`.
+    private static func name(in text: String) -> String? {
+        for word in text.split(whereSeparator: { !$0.isLetter && $0 != "_" }) {
+            let code = ErrorPages.codes.first { $0.name == word || $0.serverCodes.contains(String(word)) }
+            if let code { return code.name }
         }
         return nil
     }

@@ -51,6 +51,19 @@ import Testing
         #expect(finished.status == 0 && finished.output.contains("unknownItem"), "\(finished)")
     }
 
+    @Test(arguments: [
+        ("save failed: zoneBusy", "zoneBusy"), ("Optional(CloudKit.CKError.Code.userDeletedZone)", "userDeletedZone"),
+        (#"{"uuid":"a","serverErrorCode":"QUOTA_EXCEEDED","reason":"x"}"#, "quotaExceeded"),
+        ("serverErrorCode: CONFLICT", "serverRecordChanged"), ("ckErrorCode=CONFLICT", "serverRecordChanged"),
+        ("CKErrorDomain:23", "zoneBusy"), ("CKErrorDomain, code 23", "zoneBusy"), ("CKError code 23", "zoneBusy"),
+        ("CKError.Code(rawValue: 23)", "zoneBusy"),
+        (#"Error Domain=CKInternalErrorDomain Code=1011 "Failed to modify some records""#, "partialFailure"),
+    ])
+    func `the code that a log or an answer names is found`(text: String, _ name: String) async throws {
+        let finished = try await explain(text)
+        #expect(finished.status == 0 && finished.output.contains("\(name), "), "\(finished)")
+    }
+
     @Test func `an error of no page is a failure, and a misspelt code is suggested`() async throws {
         let unknown = try await explain("nothing", "like", "it")
         #expect(unknown.status == 1 && unknown.output.isEmpty)

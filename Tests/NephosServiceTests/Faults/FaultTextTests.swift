@@ -18,7 +18,7 @@ import Testing
     @Test func `any fault's text makes the same fault, whatever its values are`() throws {
         let parts = [
             "a", "Notes", " ", "\t", "\n", "\r\n", "\"", "\\", "\\n", "=", "zone=", "\u{301}", "\u{a0}", "\u{2028}",
-            "é", "'",
+            "é", "'", "\u{7}", "\u{202e}", "\\u{7}", "\\u",
             "save", "networkFailure", "",
         ]
         var random = SplitMix(state: UInt64.random(in: 0...(.max)))
@@ -45,7 +45,7 @@ import Testing
             rule.retryAfter = Bool.random(using: &random) ? nil : .random(in: 0...10, using: &random)
             if rule.problem != nil { continue }
             let text = rule.description
-            #expect(!text.contains(where: \.isNewline) || text.contains("\u{2028}"), "\(text)")
+            #expect(!text.contains { $0.isNewline || $0 == "\t" || $0 == "\u{7}" || $0 == "\u{202e}" }, "\(text)")
             #expect(try FaultRule(text: text) == rule, "\(text)")
         }
     }
