@@ -48,19 +48,27 @@ extension PostgresConnection {
         return queries
     }
 
-    /// Ends the sessions of this role that hold lines and whose server stopped amid a statement: PostgreSQL waits for the
-    /// rest without a limit, as the time-out for idle transactions counts between statements alone.
-    /// - Returns: how many there were.
-    func endStoppedWrites() throws -> Int {
-        let count = try ask(
+    /// Returns the sessions that hold lines and wait for their server amid a statement, for the rest of it or for the server
+    /// to read the answer: PostgreSQL waits without a limit, as the time-out for idle transactions counts between statements
+    /// alone. Only those of this role: of others it does not see what they wait for.
+    func waitingWrites() throws -> Set<WaitingWrite> {
+        let rows = try ask(
             """
-            SELECT count(pg_terminate_backend(session.pid))::text FROM pg_stat_activity AS session
-            WHERE datname = current_database() AND usename = current_user AND state = 'active' AND wait_event = 'ClientRead'
-                AND state_change < clock_timestamp() - interval '\(idleMilliseconds) milliseconds'
-                AND EXISTS (
+            SELECT pid::text, state_change::text FROM pg_stat_activity AS session
+            WHERE datname = current_database() AND usename = current_user AND state = 'active'
+                AND wait_event IN ('ClientRead', 'ClientWrite') AND EXISTS (
                     SELECT FROM pg_locks AS held WHERE held.pid = session.pid AND locktype = 'advisory' AND granted)
             """)
-        return count.first?.first.flatMap { Int($0) } ?? 0
+        return Set(rows.compactMap { row in row.count == 2 ? WaitingWrite(session: row[0], since: row[1]) : nil })
+    }
+
+    /// Ends the session of a write, unless it went on.
+    func end(_ write: WaitingWrite) throws {
+        _ = try ask(
+            """
+            SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity
+            WHERE pid = '\(write.session)' AND state_change = '\(write.since)'
+            """)
     }
 
     /// The key of an owner's advisory lock. It includes the schema, as a database may have several.

@@ -23,6 +23,7 @@ package final class PostgresEngine: StorageEngine {
     private let store: StoreNumber
     private let options: PostgresOptions
     private let statistics: TableStatistics
+    private let stoppedWrites: StoppedWrites
     /// The maximum number of attempts of a write that conflicts with others.
     private static let attempts = 20
 
@@ -38,6 +39,7 @@ package final class PostgresEngine: StorageEngine {
         self.store = store
         self.statistics = statistics
         self.options = options
+        stoppedWrites = StoppedWrites(options)
     }
 
     // MARK: Reads
@@ -225,7 +227,7 @@ package final class PostgresEngine: StorageEngine {
         case .line(let owner): lines?.owners.insert(owner)
         case .alone: lines?.isAlone = true
         case .lineage: try connection.noteLineage()
-        case .lock: endStoppedWrites(connection)
+        case .lock: stoppedWrites.look(connection)
         case .settling(let owners): try settle(owners, on: connection, until: lockDeadline)
         case .conflict: NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
         case .preparation, .versions: break
@@ -242,16 +244,8 @@ package final class PostgresEngine: StorageEngine {
             } catch let error as StorageError
                 where error.code == .busy && MonotonicTime.now.nanoseconds < deadline.nanoseconds
             {
-                endStoppedWrites(connection)
+                stoppedWrites.look(connection)
             }
-        }
-    }
-
-    /// A role that may not end sessions goes on waiting.
-    private func endStoppedWrites(_ connection: PostgresConnection) {
-        let count = (try? connection.endStoppedWrites()) ?? 0
-        if count > 0 {
-            options.log("a server stopped amid a write: its transaction was ended, as others waited for it")
         }
     }
 

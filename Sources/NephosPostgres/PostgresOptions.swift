@@ -51,11 +51,14 @@ package struct PostgresOptions: Sendable {
         self.log = log
     }
 
-    /// The options of the pool's connections: a wait for a lock times out after the holder's idle time, to check whether the
-    /// holder stopped.
+    /// How long a wait for a lock lasts until it looks whether the holder stopped, in milliseconds. It sees a holder stop
+    /// within one wait, and ends it within another.
+    var lookMillisecondsOfWaits: Int { idleMilliseconds / 3 }
+
+    /// The options of the pool's connections.
     var forWrites: PostgresOptions {
         var options = self
-        options.lockMilliseconds = min(lockMilliseconds, idleMilliseconds)
+        options.lockMilliseconds = min(lockMilliseconds, lookMillisecondsOfWaits)
         return options
     }
 

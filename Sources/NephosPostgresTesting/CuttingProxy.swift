@@ -25,6 +25,7 @@ package final class CuttingProxy: Sendable {
         var target: Place
         var isClosed = false
         var isStalled = false
+        var stallsAtLargeAnswer = false
     }
 
     private let state: Mutex<State>
@@ -58,6 +59,11 @@ package final class CuttingProxy: Sendable {
 
     /// Holds everything back, or lets it go on.
     package func stall(_ isStalled: Bool) { state.withLock { $0.isStalled = isStalled } }
+
+    /// Holds everything back once a server sends an answer of 8 KB, PostgreSQL's buffer.
+    package func stallAtLargeAnswer() { state.withLock { $0.stallsAtLargeAnswer = true } }
+
+    package var isStalled: Bool { state.withLock { $0.isStalled } }
 
     package func close() {
         state.withLock { $0.isClosed = true }
@@ -104,6 +110,10 @@ package final class CuttingProxy: Sendable {
             guard poll(&ends, 2, 50) > 0 else { continue }
             if ends[1].revents != 0 {
                 let count = read(server, &buffer, buffer.count)
+                state.withLock { state in
+                    guard state.stallsAtLargeAnswer, count >= 8192 else { return }
+                    (state.stallsAtLargeAnswer, state.isStalled) = (false, true)
+                }
                 // The server has done what it was asked, as it answers.
                 if count <= 0 || losesAnswer || !Self.send(buffer[..<count], client) { return }
             }

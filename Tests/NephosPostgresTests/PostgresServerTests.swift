@@ -342,6 +342,46 @@ import Testing
         proxy.close()
     }
 
+    @Test func `a server that stops before it has read an answer costs its owner no more than the idle time`()
+        async throws
+    {
+        let place = "\(FileManager.default.temporaryDirectory.path)/nephos-\(UInt32.random(in: .min ... .max))"
+        try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: place) }
+        let (proxy, address) = try proxy(in: place)
+        var options = TestCluster.options(connections: 2)
+        (options.idleMilliseconds, options.lockMilliseconds) = (300, 60_000)
+        let stores = try PostgresStores(address, options: options)
+        let others = try PostgresStores(try TestCluster.address.get(), options: options)
+        let id = TestCluster.newStore()
+        let (stopped, other) = (try stores.open(id), try others.open(id))
+        let zone = try await other.write(of: [.everyone]) {
+            try $0.insertZone(owner: .everyone, name: "Z", sequence: $0.nextSequence()).key
+        }
+        // More than the buffers between them have room for. Its statements are prepared after that.
+        try await stopped.write(of: [.everyone]) { transaction in
+            _ = try transaction.zone(zone)
+            try transaction.setClientChangeToken(String(repeating: "l", count: 4_000_000), zone: zone)
+        }
+        proxy.stallAtLargeAnswer()
+        let runs = Mutex(0)
+        async let late: Void = stopped.write(of: [.everyone]) { transaction in
+            transaction.mayRepeat()
+            runs.withLock { $0 += 1 }
+            let token = try transaction.zone(zone)?.clientChangeToken ?? ""
+            try transaction.setClientChangeToken(token.prefix(6) + "late", zone: zone)
+        }
+        await eventually { proxy.isStalled }
+        try await other.write(of: [.everyone]) { try $0.setClientChangeToken("other ", zone: zone) }
+        proxy.stall(false)
+        try await late
+        #expect(try await other.read { try $0.zone(zone)?.clientChangeToken } == "other late")
+        #expect(runs.withLock(\.self) == 2, "its session was ended")
+        for engine in [stopped, other] { await engine.close() }
+        for stores in [stores, others] { stores.close() }
+        proxy.close()
+    }
+
     @Test(arguments: [
         // Idle: both connections have one session.
         ["7", "7"],
