@@ -13,6 +13,9 @@ package protocol DeviceDoor: Sendable {
     func answered(_ request: String, _ outcome: String?)
     /// Runs the library's tasks of the device.
     var libraryExecutor: any SimulatedExecutor { get }
+    /// A call of the app waits for another one.
+    func callWaits()
+    func callGoesOn()
 }
 
 /// An app on a device of a test, from its launch to its end.

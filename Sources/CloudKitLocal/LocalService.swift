@@ -34,6 +34,8 @@ final class LocalService: CloudService {
 
     let keyStore: any DeviceKeyStore
     var simulatedExecutor: (any SimulatedExecutor)? { device?.door?.libraryExecutor }
+    func callWaits() { device?.door?.callWaits() }
+    func callGoesOn() { device?.door?.callGoesOn() }
     var refusesAdditions: Bool { cloud.service.refusesAdditions }
     var hasAccount: Bool { account != nil }
     /// The cloud's clock, which a test advances.

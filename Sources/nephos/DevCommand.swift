@@ -66,6 +66,7 @@ struct DevCommand {
 
     /// The address beyond the loopback, and the token that its requests need; nil on the loopback.
     private let elsewhere: (address: String, token: AccessToken)?
+    private let accessTokenFile: String?
 
     private static let loopbackAddresses = ["127.0.0.1", "::1", "[::1]", "localhost"]
 
@@ -106,6 +107,7 @@ struct DevCommand {
             self.port = port
         }
         elsewhere = try Self.elsewhere(arguments)
+        accessTokenFile = arguments["--access-token-file"]
         requiresApproval = arguments.has("--require-approval") || elsewhere != nil
         extendsSchema = !arguments.has("--as-production")
         switch arguments["--limits"] {
@@ -139,6 +141,7 @@ struct DevCommand {
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
         // The port is bound first, so that a failure to bind it has no side effects.
         let sockets = try sockets()
+        accessTokenFile.flatMap(SecretFile.problem).map(settings.log.note)
         ProcessMemory.keepForNextAnswer()
         SQLiteLibrary.dedicate()
         let stores = try await settings.stores(isStopping)

@@ -81,7 +81,7 @@ struct ServeCheck {
         let address = command.listeners.address
         return running + [listener(address, "\(address) is of this machine; whether its port is free is not checked")]
             + socketPath() + (metrics.map { [$0] } ?? []) + certificate() + data() + storage()
-            + objects()
+            + objects() + command.readableSecrets.map(Finding.note)
             + (command.mail.finding().map { [$0] } ?? []) + command.providers.findings()
     }
 
@@ -113,6 +113,9 @@ struct ServeCheck {
         let names = credentials.names.joined(separator: ", ")
         let left = credentials.expiry.timeIntervalSinceNow
         if left < 0 { return [.failed("the certificate for \(names) expired on \(credentials.expiry)")] }
+        if credentials.start > Date() {
+            return [.failed("the certificate for \(names) is valid from \(credentials.start) on, not yet")]
+        }
         var findings = [Finding.passed("the certificate for \(names) is valid until \(credentials.expiry)")]
         if left < ServeListeners.warning { findings.append(.note("the certificate expires soon: renew it")) }
         findings += credentials.problems(for: command.url.host).map(Finding.note)

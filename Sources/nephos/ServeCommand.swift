@@ -123,6 +123,8 @@ struct ServeCommand {
     private let quotas: QuotaOptions
     /// In milliseconds.
     private let drain: Int64
+    /// What is wrong with the modes of files with secrets.
+    let readableSecrets: [String]
 
     /// Runs the server until a signal ends the process.
     static func main(_ arguments: [String]) throws(UsageError) {
@@ -166,6 +168,9 @@ struct ServeCommand {
         mail = try MailOptions(arguments, url)
         providers = try ProviderOptions(arguments)
         quotas = try QuotaOptions(arguments)
+        readableSecrets =
+            SecretFile.options.compactMap { arguments[$0] }.compactMap(SecretFile.problem)
+            + providers.secretFiles.compactMap(SecretFile.problem)
         drain =
             try arguments["--drain"].map { text throws(UsageError) in
                 try DurationArgument.parse(text, option: "--drain")
@@ -175,6 +180,7 @@ struct ServeCommand {
 
     private func serve(until stops: AsyncStream<Void>, _ isStopping: @Sendable () -> Bool) async throws {
         try Self.checkDirectory(data)
+        readableSecrets.forEach(settings.log.note)
         let network = try listeners.open()
         let metrics = try listeners.openMetrics()
         ProcessMemory.keepForNextAnswer()

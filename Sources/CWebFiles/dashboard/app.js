@@ -57,6 +57,7 @@ async function signInByCode(button, shown, problem, { signal }) {
     shown.replaceChildren();
     problem.textContent = error.message;
     button.disabled = false;
+    button.focus();
   }
 }
 

@@ -209,7 +209,7 @@ export async function content(parameters, signal, go, may) {
     return gone(parameters, error, go);
   }
   if (!chosen) return nothing("records", go);
-  const { found, known, here } = chosen;
+  const { found, known, names, here } = chosen;
   // A role of single containers does not see which types there are in all of them.
   const declared = here.type || !found.types.length ? recordTypes(await schemaText(found, signal)) : new Map();
   const forms = [scopeForm(chosen, declared, go)];
@@ -226,7 +226,10 @@ export async function content(parameters, signal, go, may) {
     const answer = await list(parameters.marker);
     const good = answer.records.filter((record) => !record.serverErrorCode);
     const damaged = answer.records.filter((record) => record.serverErrorCode);
-    return [...forms, summary(parameters, answer), ...(good.length ? columned(parameters, good, here, known) : []),
+    const isElsewhere = here.type && !answer.records.length && !answer.continuationMarker && !parameters.marker
+      && (known.length > 1 || names.length > 1 || here.database === "public");
+    return [...forms, summary(parameters, answer), isElsewhere ? h("p", {}, "Other accounts, zones and databases were not looked at: "
+      + "choose one above.") : "", ...(good.length ? columned(parameters, good, here, known) : []),
       ...damaged.map((record) => h("p", { class: "bad" }, record.recordName + ": " + record.reason)),
       further(parameters, here, answer, list, signal, go), pageLinks(parameters, here, answer)];
   } catch (error) {

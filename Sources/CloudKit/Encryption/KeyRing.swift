@@ -45,6 +45,8 @@ actor KeyRing {
     private let container: String
     private let environment: String
     private var identity: Task<Result<DeviceIdentity, KeyFailure>, Never>?
+    /// The number of calls that wait for it.
+    private var callsOfDevice = 0
     /// Whether the service has keys of the account but this device is not approved.
     private(set) var isUnapproved = false
     private(set) var groups: [GroupName: GroupKeys] = [:]
@@ -109,7 +111,13 @@ actor KeyRing {
                 }
             }
         identity = task
+        callsOfDevice += 1
+        // The first one has the requests.
+        let waits = callsOfDevice > 1
+        if waits { service.callWaits() }
         let result = await task.value
+        if waits { service.callGoesOn() }
+        callsOfDevice -= 1
         switch result {
         case .failure(let error):
             if identity == task { identity = nil }

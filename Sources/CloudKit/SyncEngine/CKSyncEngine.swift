@@ -133,8 +133,8 @@ package protocol SyncEngineObserver: Sendable {
     func taskBegan()
     func taskEnded()
     /// A fetch or a send waits for those before it.
-    func runWaits()
-    func runGoesOn()
+    func callWaits()
+    func callGoesOn()
     /// Returns when the delegate may handle an event; false if the app has ended and handles no more.
     func mayHandle(_ event: CKSyncEngine.Event) async -> Bool
 }

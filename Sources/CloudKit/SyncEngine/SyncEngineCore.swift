@@ -257,9 +257,9 @@ final class SyncEngineCore: Sendable {
     ) async -> Result<Void, CKError> {
         let id = UUID()
         let task = Task(executorPreference: environment.observer?.executor) { [self] () -> Result<Void, CKError> in
-            environment.observer?.runWaits()
+            environment.observer?.callWaits()
             return await runs.withLock {
-                environment.observer?.runGoesOn()
+                environment.observer?.callGoesOn()
                 if Task.isCancelled { return .failure(.cancelled(nil)) }
                 let session = database.account
                 do throws(CKError) {

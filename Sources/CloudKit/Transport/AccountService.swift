@@ -33,6 +33,8 @@ final class AccountService: CloudService {
 
     var hasEnded: Bool { state.hasEnded }
     var simulatedExecutor: (any SimulatedExecutor)? { service.simulatedExecutor }
+    func callWaits() { service.callWaits() }
+    func callGoesOn() { service.callGoesOn() }
 
     /// Refuses all further requests, and cancels the file transfers.
     func end() {

@@ -18,6 +18,9 @@ package protocol CloudService: AnyObject, Sendable {
 
     /// Runs the library's tasks of a simulated device; nil for other devices.
     var simulatedExecutor: (any SimulatedExecutor)? { get }
+    /// A call waits for the work of another one, on a simulated device.
+    func callWaits()
+    func callGoesOn()
 
     /// Sends a request to an endpoint, and returns the answer.
     func send<Request, Response>(
@@ -69,6 +72,8 @@ package protocol CloudService: AnyObject, Sendable {
 extension CloudService {
     package var uptime: Int64 { MonotonicTime.now.milliseconds }
     package var simulatedExecutor: (any SimulatedExecutor)? { nil }
+    package func callWaits() {}
+    package func callGoesOn() {}
 
     /// Runs the library's tasks of the container.
     var executor: any TaskExecutor { simulatedExecutor ?? LibraryExecutor.shared }

@@ -92,8 +92,8 @@ final class SimulatedLaunch: DeviceDoor, SyncEngineObserver, Sendable {
 
     func taskBegan() { change { $0.running += 1 } }
     func taskEnded() { change { $0.running -= 1 } }
-    func runWaits() { change { $0.queued += 1 } }
-    func runGoesOn() { change { $0.queued -= 1 } }
+    func callWaits() { change { $0.queued += 1 } }
+    func callGoesOn() { change { $0.queued -= 1 } }
     func sleeps() { change { $0.sleeping += 1 } }
     func woke() { change { $0.sleeping -= 1 } }
 

@@ -367,13 +367,14 @@ actor SimulationRun {
     ) {
         switch result {
         case .success(let changes):
-            for (item, value) in changes.sorted(by: { $0.key < $1.key }) {
-                trace.append(
-                    "  \(device.name): " + (value.map { "\(item) = \($0.debugDescription)" } ?? "deletes \(item)"))
+            for (item, value) in names.sorted(changes) {
+                let text = value.map { "\(item) = \($0.debugDescription)" } ?? "deletes \(item)"
+                trace.append("  \(device.name): \(names.numbered(text))")
             }
             ledger.note(changes, device: device.name, account: device.account, before: editing.before)
         case .failure(let error):
-            trace.append("  \(device.name): the edit fails, \((error as? CKError).map { "\($0.code)" } ?? "\(error)")")
+            let text = (error as? CKError).map { "\($0.code)" } ?? "\(error)"
+            trace.append("  \(device.name): the edit fails, \(names.numbered(text))")
             ledger.noteInterruption(account: device.account)
         }
     }

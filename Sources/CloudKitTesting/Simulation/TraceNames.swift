@@ -23,5 +23,14 @@ struct TraceNames {
         return result + rest
     }
 
+    /// Returns changes of items in an order that is the same with other identifiers: by the numbers of those that appeared,
+    /// then by their values.
+    func sorted(_ changes: [String: String?]) -> [(item: String, value: String?)] {
+        func key(_ change: (key: String, value: String?)) -> (Int, String, String) {
+            (numbers[change.key] ?? .max, change.value ?? "", change.key)
+        }
+        return changes.sorted { key($0) < key($1) }.map { ($0.key, $0.value) }
+    }
+
     private static let pattern = "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 }

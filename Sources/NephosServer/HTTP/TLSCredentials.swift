@@ -5,7 +5,7 @@ package import FoundationEssentials
 package struct TLSFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
 
 /// A certificate with the chain of its issuers, and its private key. A value exists only if the parts belong together.
@@ -22,7 +22,8 @@ package final class TLSCredentials: @unchecked Sendable {
 
     /// The DNS names and IP addresses for which the certificate is valid. A name may begin with `*.`.
     package let names: [String]
-    /// The time from which on clients refuse the certificate.
+    /// The time until which clients refuse the certificate, and the time from which on they refuse it.
+    package let start: Date
     package let expiry: Date
     /// The number of bits of a public key that is too short for clients, such as 1024 for RSA; nil for a sufficient one.
     let shortKeyBits: UInt32?
@@ -60,16 +61,22 @@ package final class TLSCredentials: @unchecked Sendable {
         }
         native = made
         names = chain.names
-        expiry = chain.expiry
+        (start, expiry) = (chain.start, chain.expiry)
         shortKeyBits = chain.shortKeyBits
     }
 
     deinit { gnutls_certificate_free_credentials(native) }
 
-    /// The reasons but expiry for which clients of a host refuse the certificate.
+    /// The reason why all clients of a host refuse the certificate at a time; nil for none.
+    package func refusal(for host: String, at time: Date = Date()) -> String? {
+        if time >= expiry { return "the certificate expired on \(expiry): clients refuse it" }
+        if time < start { return "the certificate is valid from \(start) on: clients refuse it until then" }
+        return isFor(host) ? nil : "the certificate is not for \(host), the host of --url: clients refuse it"
+    }
+
+    /// The reasons for which clients of a host refuse the certificate.
     package func problems(for host: String) -> [String] {
-        var problems: [String] = []
-        if !isFor(host) { problems.append("the certificate is not for \(host), the host of --url: clients refuse it") }
+        var problems = refusal(for: host).map { [$0] } ?? []
         if let shortKeyBits {
             problems.append(
                 "the certificate's key has \(shortKeyBits) bits: many clients refuse it, have one of 2048 (RSA) or 256 (EC) made"
@@ -138,6 +145,10 @@ private final class CertificateChain {
             return TLSFailure("\(name) has no certificate in PEM form, which begins with -----BEGIN CERTIFICATE-----")
         }
         return TLSFailure("the certificate in \(name) is damaged: \(TLSCredentials.message(code))")
+    }
+
+    var start: Date {
+        Date(timeIntervalSince1970: Double(gnutls_x509_crt_get_activation_time(certificates[0])))
     }
 
     var expiry: Date { Date(timeIntervalSince1970: Double(gnutls_x509_crt_get_expiration_time(certificates[0]))) }

@@ -113,7 +113,11 @@ struct SignInPage {
             return page.signingIn(signedIn, keepsSignedIn: keepsSignedIn, finished(signedIn))
         } catch {
             guard error.code == .authenticationFailed || error.code == .throttled else { throw Refusal(error) }
-            return try await show(nil, error.reason, status: error.code == .throttled ? 429 : 403)
+            guard error.code == .throttled else { return try await show(nil, error.reason, status: 403) }
+            let delay = error.retryAfter.map { ": wait \(Int64($0.rounded(.up))) seconds" } ?? ""
+            var response = try await show(nil, error.reason + delay, status: 429)
+            response.headers += Refusal(error).retryHeaders
+            return response
         }
     }
 

@@ -91,9 +91,11 @@ package struct Refusal: Error {
             <h1>\(title)</h1><p>\(OwnPage.escaped(reason)).</p><p>\(advice) server's log has \
             the reason under \(OwnPage.escaped(requestID)).</p>
             """, status: httpStatus)
-        response.headers += headers + Self.retryHeader(retryAfter)
+        response.headers += headers + retryHeaders
         return response
     }
+
+    var retryHeaders: [HTTPHeader] { Self.retryHeader(error?.retryAfter ?? retryAfter) }
 
     /// The delay is in whole seconds (RFC 9110 §10.2.3), rounded up, because an earlier retry would fail.
     private static func retryHeader(_ seconds: Double?) -> [HTTPHeader] {

@@ -18,12 +18,14 @@ struct ProviderOptions {
     ]
 
     private let providers: [IdentityProvider]
+    /// The files with the providers' secrets.
+    let secretFiles: [String]
 
     /// Reads the file, and those that it names.
     /// - Throws: `UsageError` with the provider and the rule that it breaks.
     init(_ arguments: Arguments) throws(UsageError) {
         guard let path = arguments[Self.name] else {
-            providers = []
+            (providers, secretFiles) = ([], [])
             return
         }
         let file = try ProviderFile(MailOptions.file(path, option: Self.name), path: path)
@@ -39,6 +41,7 @@ struct ProviderOptions {
             throw UsageError("'\(Self.name)': \(path): \(error.reason).")
         }
         providers = found
+        secretFiles = file.providers.compactMap { $0.clientSecretFile ?? $0.keyFile }
     }
 
     /// Adds the providers to what people may do.

@@ -82,6 +82,6 @@ struct ShownRequest: Codable {
     }
 
     private static func row(_ name: String, _ value: String) -> String {
-        name + String(repeating: " ", count: max(1, 12 - name.count)) + value + "\n"
+        name + String(repeating: " ", count: max(1, 12 - name.count)) + Console.printable(value) + "\n"
     }
 }

@@ -128,11 +128,16 @@ final class ServeListeners: Sendable {
     // MARK: The certificate
 
     /// Reads the certificate and key again, for the connections from now on. A pair that cannot be used leaves the
-    /// former one.
+    /// former one, and so does one that clients refuse, unless they refuse the former one too.
     func reload(_ log: DevLog) {
         guard let files else { return log.note("there is no certificate to read again") }
         do throws(TLSFailure) {
             let credentials = try Self.read(files)
+            if let refusal = credentials.refusal(for: host),
+                served.withLock({ $0.credentials?.refusal(for: host) }) == nil
+            {
+                throw TLSFailure(refusal)
+            }
             let server = served.withLock { served in
                 served.credentials = credentials
                 return served.server
@@ -156,10 +161,7 @@ final class ServeListeners: Sendable {
 
     private func warn(of credentials: TLSCredentials, _ log: DevLog) {
         for problem in credentials.problems(for: host) { log.note(problem) }
-        let left = credentials.expiry.timeIntervalSinceNow
-        if left < 0 {
-            log.note("the certificate expired on \(credentials.expiry): clients refuse it")
-        } else if left < Self.warning {
+        if (0..<Self.warning).contains(credentials.expiry.timeIntervalSinceNow) {
             log.note("the certificate expires on \(credentials.expiry): renew it, then send SIGHUP")
         }
     }

@@ -32,6 +32,11 @@ import Testing
         #expect(first != (try await simulation(seed: 4).run(steps: 150)))
     }
 
+    @Test func `the same seed gives the same trace of an app whose records have random names`() async throws {
+        let simulation = Simulation(seed: 2, devices: ["phone", "pad"]) { _ in NamelessNotes() }
+        #expect(try await simulation.run(steps: 60) == simulation.run(steps: 60))
+    }
+
     @Test func `steps of a device that the simulation does not have are refused`() async throws {
         let error = await #expect(throws: LocalCloudError.self) {
             try await simulation(seed: 1).replay([.edit("phone", 1), .edit("tablet", 1)])
@@ -276,5 +281,33 @@ import Testing
         try await simulation.replay([.reinstall("phone"), .reinstall("phone")])
         #expect(Set(installed.value).count == 3)
         for disk in installed.value { #expect(!FileManager.default.fileExists(atPath: disk.path)) }
+    }
+}
+
+/// An app over `CKDatabase` that saves two records at a time, and leaves their names to the library.
+private actor NamelessNotes: SimulatedApp {
+    private let database = CKContainer.default().privateCloudDatabase
+    private(set) var contents: [String: String] = [:]
+
+    func edit(using random: inout SimulationRandom) async throws -> [String: String?] {
+        let notes = [random.text(), random.text()].map { text in
+            let note = CKRecord(recordType: "Note")
+            note["text"] = text
+            return note
+        }
+        let saved = try await database.modifyRecords(saving: notes, deleting: []).saveResults
+        for result in saved.values { _ = try result.get() }
+        return Dictionary(uniqueKeysWithValues: notes.map { ($0.recordID.recordName, $0["text"] as? String) })
+    }
+
+    func sync() async throws {
+        do {
+            let query = CKQuery(recordType: "Note", predicate: NSPredicate(value: true))
+            let found = try await database.records(matching: query).matchResults
+            contents = [:]
+            for (id, result) in found { contents[id.recordName] = try result.get()["text"] }
+        } catch let error as CKError where error.code == .unknownItem {
+            contents = [:]
+        }
     }
 }

@@ -255,7 +255,11 @@ import Testing
         #expect(soon.status == 0 && soon.output.contains("expires soon"), "\(soon)")
         let good = try await TestCertificate("DNS:*.example.org")
         let pair = ["--tls-cert", good.certificateFile, "--tls-key", good.keyFile]
-        #expect(try await check("url = https://a.example.org\n", pair).output.contains("is valid until"))
+        let sound = try await check("url = https://a.example.org\n", pair)
+        #expect(sound.output.contains("is valid until") && !sound.output.contains("may read the secret"))
+        chmod(good.keyFile, 0o644)
+        let readable = try await check("url = https://a.example.org\n", pair)
+        #expect(readable.output.contains("may read the secret in \(good.keyFile): chmod o-r"), "\(readable)")
         #expect(try await check("url = https://a.b.example.org\n", pair).output.contains("is not for a.b.example.org"))
         let missing = try await StartedNephos(
             [

@@ -21,6 +21,11 @@ import Testing
         #expect(credentials.names == ["cloud.example", "*.cloud.example", "192.0.2.1", "2001:db8::1"])
         let days = credentials.expiry.timeIntervalSinceNow / 86_400
         #expect(days > 9.9 && days <= 10)
+        let host = "cloud.example"
+        #expect(credentials.refusal(for: host) == nil)
+        #expect(credentials.refusal(for: host, at: credentials.start - 1)?.contains("is valid from") == true)
+        #expect(credentials.refusal(for: host, at: credentials.expiry)?.contains("expired on") == true)
+        #expect(credentials.refusal(for: "other.example")?.contains("not for other.example") == true)
     }
 
     @Test func `credentials know for which hosts and keys clients refuse them`() async throws {

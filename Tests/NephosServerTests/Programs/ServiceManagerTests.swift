@@ -62,6 +62,35 @@ import Testing
         }
     }
 
+    @Test func `a certificate that clients refuse does not replace one that they accept`() async throws {
+        let (served, foreign) = (try await TestCertificate(), try await TestCertificate("DNS:other.example"))
+        try await withTemporaryDirectory { directory in
+            let name = directory.appendingPathComponent("notify").path
+            let manager = try Manager(name)
+            let data = directory.appendingPathComponent("data").path
+            try FileManager.default.createDirectory(atPath: data, withIntermediateDirectories: false)
+            let server = try StartedNephos(
+                [
+                    "serve", "--url", "https://localhost", "--listen", "127.0.0.1:0", "--data", data,
+                    "--tls-cert", served.certificateFile, "--tls-key", served.keyFile,
+                ], environment: ["NOTIFY_SOCKET": name])
+            #expect(try await manager.message() == "READY=1")
+            for (from, to) in [
+                (foreign.certificateFile, served.certificateFile), (foreign.keyFile, served.keyFile),
+            ] {
+                try Data(contentsOf: URL(fileURLWithPath: from)).write(to: URL(fileURLWithPath: to))
+            }
+            kill(server.process.processIdentifier, SIGHUP)
+            _ = try await manager.message()
+            #expect(try await manager.message() == "READY=1")
+            kill(server.process.processIdentifier, SIGTERM)
+            let finished = try await server.finish()
+            #expect(finished.status == 0)
+            let reason = "the former certificate stays: the certificate is not for localhost"
+            #expect(finished.errors.contains(reason), "\(finished.errors)")
+        }
+    }
+
     @Test(arguments: ["", "relative", "/\(String(repeating: "a", count: 200))", "/none/at/all"])
     func `a manager that cannot be reached does not keep the server from its work`(name: String) async throws {
         try await withTemporaryDirectory { directory in
