@@ -33,6 +33,10 @@ package struct ObjectStorageProvider: StoreProvider {
     package var identity: String { get throws { try stores.identity } }
     package var blanks: (any StoreProvider)? { stores.blanks }
     package var waits: StorageWaits? { stores.waits }
+    package func firstAccountNames() throws -> [StoreID: String]? { try stores.firstAccountNames() }
+    package func lock(_ name: String) throws -> (any StoreLock)? { try stores.lock(name) }
+    package func checkErasesDeletedRows() throws { try stores.checkErasesDeletedRows() }
+    package func eraseDeletedRows() throws { try stores.eraseDeletedRows() }
 
     package func beginRemoval(of container: String) throws {
         try stores.beginRemoval(of: container)

@@ -41,6 +41,13 @@ extension PostgresStores {
         _ = try checkAssets(in: place)
     }
 
+    /// Forgets where the files are, where no store has any.
+    package func forgetUnusedAssetPlace() throws {
+        try connected { connection in
+            _ = try connection.ask("DELETE FROM asset_place WHERE NOT EXISTS (SELECT FROM store)")
+        }
+    }
+
     /// Compares a place with what is noted.
     /// - Returns: false where nothing is.
     /// - Throws: `StorageError` where another place is.

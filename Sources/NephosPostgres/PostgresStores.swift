@@ -227,6 +227,17 @@ package final class PostgresStores: StoreProvider {
         }
     }
 
+    package func firstAccountNames() throws -> [StoreID: String]? {
+        let first = """
+            SELECT name FROM account WHERE \(StoreNumber.sql("range", "id", store: "store.id")) AND name IS NOT NULL
+            ORDER BY id LIMIT 1
+            """
+        let rows = try connected {
+            try $0.ask("SELECT container, environment, first.name FROM store, LATERAL (\(first)) AS first")
+        }
+        return Dictionary(uniqueKeysWithValues: rows.map { (StoreID(container: $0[0], environment: $0[1]), $0[2]) })
+    }
+
     package var keepsStores: Bool { true }
 
     package var waits: StorageWaits? { meter.waits }
@@ -238,6 +249,21 @@ package final class PostgresStores: StoreProvider {
                 return try connection.ask(find).first?.joined(separator: " ") ?? ""
             }
         }
+    }
+
+    /// `VACUUM` only warns a role that does not own the table.
+    package func checkErasesDeletedRows() throws {
+        let find = """
+            SELECT quote_ident(current_user), quote_ident(pg_get_userbyid(relowner)) FROM pg_class
+            WHERE oid = 'wrapped_key'::regclass AND NOT pg_has_role(relowner, 'USAGE')
+            """
+        guard let roles = try connected({ try $0.ask(find).first }) else { return }
+        throw StorageError(
+            .constraint,
+            """
+            only the owner of the tables, \(roles[1]), can erase former keys: run this command as that role, not as \(roles[0]) \
+            (Documentation/PostgreSQL.md, Least privilege)
+            """)
     }
 
     /// Rewrites the table of keys, which is the only one with secrets. PostgreSQL's write-ahead log and its archive keep

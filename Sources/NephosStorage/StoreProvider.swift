@@ -25,6 +25,8 @@ package protocol StoreProvider: Sendable {
     /// Nil if that is not known without opening them.
     func storesWithWork() throws -> [StoreID]?
     func exists(_ id: StoreID) throws -> Bool
+    /// Returns the name of the first live account of each store that has one. Nil if that is not known without opening them.
+    func firstAccountNames() throws -> [StoreID: String]?
     /// Whether a closed store keeps its content until it is opened again.
     var keepsStores: Bool { get }
     /// A name that distinguishes these stores from stores elsewhere, for their lifetime. Reading it may block on the
@@ -38,6 +40,8 @@ package protocol StoreProvider: Sendable {
     /// - Returns: the lock; nil where no other process has the stores.
     /// - Throws: `StorageError` `.busy` if another holds it for too long.
     func lock(_ name: String) throws -> (any StoreLock)?
+    /// - Throws: `StorageError` `.constraint` if `eraseDeletedRows` would be refused.
+    func checkErasesDeletedRows() throws
     /// Rewrites what had rows that were deleted, so that no free space has their content. No store may be open.
     /// - Throws: `StorageError` `.inUse` if a reader keeps the former content.
     func eraseDeletedRows() throws
@@ -56,7 +60,9 @@ package protocol StoreProvider: Sendable {
 extension StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
     package func storesWithWork() throws -> [StoreID]? { nil }
+    package func firstAccountNames() throws -> [StoreID: String]? { nil }
     package var keepsStores: Bool { false }
+    package func checkErasesDeletedRows() throws {}
     package func eraseDeletedRows() throws {}
     package func beginRemoval(of container: String) throws {}
     package func removePiece(of container: String, limit: Int) throws -> Bool { false }

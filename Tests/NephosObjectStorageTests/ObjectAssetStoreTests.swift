@@ -221,8 +221,29 @@ struct ObjectAssetStoreTests {
         requests.close()
     }
 
+    @Test func `what a provider knows of its stores is asked of it, also with assets in object storage`() throws {
+        let requests = ObjectRequests(service.options(secret: nil))
+        let provider = ObjectStorageProvider(NoStores(), requests, spool: spool.path)
+        let names = [StoreID(container: "iCloud.a", environment: "development"): "mei"]
+        #expect(try provider.firstAccountNames() == names)
+        #expect(try provider.lock("schema of iCloud.a") != nil)
+        #expect(throws: StorageError.self) { try provider.checkErasesDeletedRows() }
+        #expect(throws: StorageError.self) { try provider.eraseDeletedRows() }
+        requests.close()
+    }
+
     /// A provider without stores.
     private struct NoStores: StoreProvider {
+        private struct Lock: StoreLock {
+            func release() {}
+        }
+
+        func firstAccountNames() throws -> [StoreID: String]? {
+            [StoreID(container: "iCloud.a", environment: "development"): "mei"]
+        }
+        func lock(_ name: String) throws -> (any StoreLock)? { Lock() }
+        func checkErasesDeletedRows() throws { throw StorageError(.constraint, "another role owns the tables") }
+        func eraseDeletedRows() throws { throw StorageError(.constraint, "another role owns the tables") }
         func open(_ id: StoreID) throws -> any StorageEngine { throw StorageError(.other, "there are no stores") }
         func assets(of id: StoreID) throws -> any AssetStore { throw StorageError(.other, "there are no stores") }
         func existingStores() -> [StoreID] { [] }

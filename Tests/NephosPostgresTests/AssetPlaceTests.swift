@@ -78,6 +78,17 @@ import Testing
         }
     }
 
+    @Test func `a place is forgotten while no store exists`() throws {
+        try keep(.objects("s3://files/app"))
+        let stores = try server()
+        defer { stores.close() }
+        try stores.forgetUnusedAssetPlace()
+        try keep(.objects("s3://files/other"))
+        _ = try stores.open(TestCluster.newStore())
+        try stores.forgetUnusedAssetPlace()
+        #expect(try refusal(.objects("s3://files/app")).contains("but in s3://files/other. All"))
+    }
+
     @Test func `a check of the asset directory records nothing`() throws {
         try withFolder { folder in
             let stores = try server()

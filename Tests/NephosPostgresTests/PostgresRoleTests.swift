@@ -129,6 +129,39 @@ import Testing
         }
     }
 
+    @Test func `only a role that owns the tables is said to erase deleted rows`() throws {
+        let options = TestCluster.options(connections: 1)
+        let (name, address, admin) = try grantedRole(options)
+        admin.close()
+        let owner = try PostgresStores(try TestCluster.address.get(), options: options)
+        try owner.checkErasesDeletedRows()
+        owner.close()
+        let stores = try PostgresStores(address, options: options)
+        let error = #expect(throws: StorageError.self) { try stores.checkErasesDeletedRows() }
+        #expect(error?.code == .constraint && error?.message.contains("the owner of the tables, nephos") == true)
+        #expect(error?.message.contains("not as \(name)") == true)
+        stores.close()
+    }
+
+    @Test func `the first account of each store is known without opening it`() async throws {
+        let stores = try PostgresStores(try TestCluster.address.get(), options: TestCluster.options(connections: 1))
+        var expected: [StoreID: String] = [:]
+        for names in [["mei", "tom"], [], ["gone", "ada"], ["gone"]] {
+            let id = TestCluster.newStore()
+            let engine = try stores.open(id)
+            for name in names {
+                let account = try await engine.write {
+                    try $0.insertAccount(name: name, userRecordName: "_\(name)")
+                }
+                if name == "gone" { try await engine.write { try $0.markAccountDeleted(id: account.id) } }
+            }
+            expected[id] = names.first { $0 != "gone" }
+            await engine.close()
+        }
+        #expect(try stores.firstAccountNames() == expected)
+        stores.close()
+    }
+
     @Test(arguments: [("53100", true), ("53200", false)])
     func `a full disk of the server is told apart`(state: String, isDiskFull: Bool) {
         #expect(PostgresError(state: state, message: "").storageError(while: "").isDiskFull == isDiskFull)

@@ -112,6 +112,7 @@ package struct Adoption: Sendable {
         let secrets = try Self.secrets(recoveryKeys, of: plan)
         let developers = try plan.signInNames(of: developers)
         let containers = Set(try await containerStores().map(\.container))
+        if !secrets.isEmpty { try await BlockingPool.disk.run { [provider] in try provider.checkErasesDeletedRows() } }
         let decided = try await withInstallation { installation in
             try await installation.beginAdoption(
                 plan, hashes: secrets.mapValues { SecretToken.hash(of: $0.text) }, developers: developers,

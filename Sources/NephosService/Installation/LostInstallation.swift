@@ -12,8 +12,13 @@ package enum LostInstallation {
     /// Refuses such stores, none of which is open.
     /// - Throws: `StorageError` `.otherVersion`.
     package static func check(_ provider: any StoreProvider) async throws {
-        let stores = try await BlockingPool.disk.run { try provider.existingStores() }
-        try await check(stores) { try provider.open($0) }
+        let (stores, names) = try await BlockingPool.disk.run {
+            (try provider.existingStores(), try provider.firstAccountNames())
+        }
+        guard !stores.contains(.installation) else { return }
+        // Of ten thousand stores, few or none are opened.
+        let suspects = stores.filter { names?[$0].map(AccountID.isValid) ?? (names == nil) }
+        try await check(suspects) { try provider.open($0) }
     }
 
     /// - Parameter open: opens a store, which is closed again. One that cannot be read is passed over.

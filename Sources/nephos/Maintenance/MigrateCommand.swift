@@ -70,7 +70,9 @@ struct MigrateCommand {
             switch self {
             case .directory(let directory):
                 _ = try UnfinishedCopy(directory: directory.path).begin(stores, from: source)
-            case .database(let database): try database.expect(stores)
+            case .database(let database):
+                try database.forgetUnusedAssetPlace()
+                try database.expect(stores)
             }
         }
 

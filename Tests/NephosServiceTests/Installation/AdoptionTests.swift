@@ -19,10 +19,17 @@ import Testing
         let stores: any StoreProvider
         let openings = Mutex(0)
         let limit: Int
+        /// Whether the role owns no table.
+        let cannotErase: Bool
 
-        init(stores: any StoreProvider, limit: Int) {
+        init(stores: any StoreProvider, limit: Int = .max, cannotErase: Bool = false) {
             self.stores = stores
             self.limit = limit
+            self.cannotErase = cannotErase
+        }
+
+        func checkErasesDeletedRows() throws {
+            if cannotErase { throw StorageError(.constraint, "only the owner erases") }
         }
 
         func open(_ id: StoreID) throws -> any StorageEngine {
@@ -205,6 +212,21 @@ import Testing
             #expect(error.reason.contains("there is no recovery key for 'alice@example.org'"))
         }
         #expect(!stores.exists(.installation))
+        stores.close()
+    }
+
+    @Test func `where former keys cannot be erased nothing changes`() async throws {
+        let temporary = TemporaryStores()
+        defer { temporary.remove() }
+        let users = try await use(try temporary.open())
+        let stores = try temporary.open()
+        let key = Adoption.makeRecoveryKey()
+        await #expect(throws: StorageError(.constraint, "only the owner erases")) {
+            try await adopt(Interrupted(stores: stores, cannotErase: true), keys(key))
+        }
+        #expect(!stores.exists(.installation))
+        try await adopt(stores, keys(key))
+        try await expectAdopted(stores, users, key)
         stores.close()
     }
 

@@ -36,6 +36,45 @@ import Testing
         #expect(error?.message.contains("The data is a production server's") == true)
     }
 
+    /// Stores that know their first accounts, and count how often they are opened.
+    private final class KnownStores: StoreProvider {
+        let opened = Mutex<[StoreID]>([])
+        private let stores: any StoreProvider
+        private let names: [StoreID: String]
+
+        init(_ stores: any StoreProvider, _ names: [StoreID: String]) {
+            self.stores = stores
+            self.names = names
+        }
+
+        func open(_ id: StoreID) throws -> any StorageEngine {
+            opened.withLock { $0.append(id) }
+            return try stores.open(id)
+        }
+        func assets(of id: StoreID) throws -> any AssetStore { try stores.assets(of: id) }
+        func existingStores() throws -> [StoreID] { try stores.existingStores() }
+        func firstAccountNames() -> [StoreID: String]? { names }
+        func close() { stores.close() }
+    }
+
+    @Test(arguments: [true, false])
+    func `of stores that know their first accounts only those of an ID are opened`(hasProduction: Bool) async throws {
+        defer { stores.remove() }
+        let accounts = ["iCloud.a": "mei", "iCloud.b": Self.ada, "iCloud.c": "tom"]
+        let filled = accounts.filter { hasProduction || $0.value != Self.ada }
+        try await fill(filled.map { ($0.key, $0.value) })
+        let ids = filled.map { (StoreID(container: $0.key, environment: "development"), $0.value) }
+        let provider = KnownStores(try stores.open(), Dictionary(uniqueKeysWithValues: ids))
+        defer { provider.close() }
+        if hasProduction {
+            await #expect(throws: StorageError.self) { try await LostInstallation.check(provider) }
+            #expect(provider.opened.withLock { $0.map(\.container) } == ["iCloud.b"])
+        } else {
+            try await LostInstallation.check(provider)
+            #expect(provider.opened.withLock { $0 } == [])
+        }
+    }
+
     @Test func `a dev account whose name has the form of an ID does not lock the others out`() async throws {
         defer { stores.remove() }
         try await fill([("iCloud.a", "mei"), ("iCloud.a", Self.ada)])
