@@ -32,6 +32,17 @@ import Testing
         #expect(first != (try await simulation(seed: 4).run(steps: 150)))
     }
 
+    /// A change of the requests that the library or the apps of these tests send changes the traces: record them anew then.
+    @Test(arguments: [(UInt64(3), 238, UInt64(13_111_090_004_708_237_061)), (8, 219, 13_342_314_170_898_005_608)])
+    func `a seed gives the trace that another machine recorded`(seed: UInt64, count: Int, hash: UInt64) async throws {
+        let trace = try await simulation(seed: seed, accounts: ["mei", "tom"]).run(steps: 100)
+        // FNV-1a.
+        let found = trace.joined(separator: "\n").utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        #expect(trace.count == count && found == hash, "\(trace.count), \(found): \(trace.joined(separator: "\n"))")
+    }
+
     @Test func `the same seed gives the same trace of an app whose records have random names`() async throws {
         let simulation = Simulation(seed: 2, devices: ["phone", "pad"]) { _ in NamelessNotes() }
         #expect(try await simulation.run(steps: 60) == simulation.run(steps: 60))
