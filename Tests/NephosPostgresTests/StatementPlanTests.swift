@@ -14,7 +14,10 @@ import Testing
     /// Tables with one row, or a few, for each store.
     private static let small: Set<String> = ["store", "store_secret"]
 
-    @Test func `every statement reads a range of an index, in empty tables and in large ones`() async throws {
+    @Test(arguments: [(40_000, 4_000), (0, 2_000)])
+    func `every statement reads a range of an index, in empty tables and in large ones`(
+        ofOne: Int, ofOthers: Int
+    ) async throws {
         let options = TestCluster.options(connections: 1)
         let stores = try PostgresStores(try TestCluster.address.get(), options: options)
         for _ in 0..<2 { await (try stores.open(TestCluster.newStore())).close() }
@@ -25,7 +28,7 @@ import Testing
         // Of empty tables an index is as good as any other, until they are analysed.
         let empty = try scans("empty", connection).filter { $0.contains("Seq Scan") }
         #expect(empty.isEmpty, "\(empty.joined(separator: "\n"))")
-        try connection.execute(Self.rows)
+        try connection.execute(Self.rows(ofOne, ofOthers))
         try connection.analyzeOwnTables()
         let large = try scans("large", connection)
         #expect(large.isEmpty, "\(large.joined(separator: "\n"))")
@@ -34,12 +37,13 @@ import Testing
     }
 
     /// An owner with many rows beside many with one, in two stores.
-    private static let rows = """
+    private static func rows(_ ofOne: Int, _ ofOthers: Int) -> String {
+        """
         CREATE TEMPORARY TABLE filled AS
-            SELECT n, (n % 2 + 1 << 40) + (1::bigint << 39) + CASE WHEN n <= 40000 THEN 1 ELSE n END AS owner,
+            SELECT n, (n % 2 + 1 << 40) + (1::bigint << 39) + CASE WHEN n <= \(ofOne) THEN 1 ELSE n END AS owner,
                 -- The numbers of zones are unique in a store.
-                CASE WHEN n <= 40000 THEN 1 ELSE n END AS zone
-            FROM generate_series(1, 44000) AS n;
+                CASE WHEN n <= \(ofOne) THEN 1 ELSE n END AS zone
+            FROM generate_series(1, \(ofOne + ofOthers)) AS n;
         INSERT INTO account (id, name, user_record_name) SELECT DISTINCT ON (owner) owner, n::text, '_' || n FROM filled;
         INSERT INTO zone (owner, name, sequence, changed, deleted) SELECT owner, n::text, n, n, (n % 10 = 0)::int FROM filled;
         UPDATE zone SET deleted_at = 1 WHERE deleted = 1;
@@ -58,6 +62,7 @@ import Testing
         INSERT INTO membership (account, share, owner, zone, joined_at, left_at)
             SELECT owner, n, owner, zone, 1, 0 FROM filled;
         """
+    }
 
     /// - Returns: the statements of which a plan reads a table without a range of an index.
     private func scans(_ round: String, _ connection: PostgresConnection) throws -> [String] {

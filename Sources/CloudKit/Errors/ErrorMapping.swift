@@ -189,7 +189,8 @@ extension ErrorDictionary {
         if reason.hasPrefix(Self.unknownType) {
             // The service's reason can already suggest a type.
             return reason.hasSuffix("?")
-                ? nil : "a type exists from the first record of it that is saved in development"
+                ? nil
+                : "a type exists from the first record of it that is saved in development, or once the schema's file has it"
         }
         if let subscriptionID { return "no subscription of the account has the ID '\(subscriptionID)'" }
         guard let recordName else { return nil }

@@ -164,7 +164,8 @@ private struct TypeCheck {
     private func remedy(_ key: QueryKey, _ option: String) -> String {
         switch key {
         case .field(let name) where type.fields[name] == nil:
-            ": the type '\(recordType)' has no field of that name; save a record with it, or add it to the schema"
+            ": the type '\(recordType)' has no field of that name; "
+                + "add it to the schema, or save a record with it where saves extend the schema"
                 + validation.suggestion(for: name, among: type.fields.keys.filter { !$0.hasPrefix("_") })
         case .allSearchableFields: ": the type '\(recordType)' has no field that is \(option)"
         case .field(let name):
