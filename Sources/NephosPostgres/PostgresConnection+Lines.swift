@@ -51,25 +51,34 @@ extension PostgresConnection {
     /// Returns the sessions that hold lines and wait for their server amid a statement, for the rest of it or for the server
     /// to read the answer: PostgreSQL waits without a limit, as the time-out for idle transactions counts between statements
     /// alone. Only those of this role: of others it does not see what they wait for.
-    func waitingWrites() throws -> Set<WaitingWrite> {
+    /// - Returns: the sessions, each with whether its statement began that long ago.
+    func waitingWrites(since milliseconds: Int) throws -> [WaitingWrite: Bool] {
         let rows = try ask(
             """
-            SELECT pid::text, state_change::text FROM pg_stat_activity AS session
+            SELECT pid::text, \(Self.statementStart)::text,
+                (state_change < clock_timestamp() - interval '\(milliseconds) milliseconds')::text
+            FROM pg_stat_activity AS session
             WHERE datname = current_database() AND usename = current_user AND state = 'active'
                 AND wait_event IN ('ClientRead', 'ClientWrite') AND EXISTS (
                     SELECT FROM pg_locks AS held WHERE held.pid = session.pid AND locktype = 'advisory' AND granted)
             """)
-        return Set(rows.compactMap { row in row.count == 2 ? WaitingWrite(session: row[0], since: row[1]) : nil })
+        let writes = rows.map { (WaitingWrite(session: $0[0], since: $0[1]), $0[2] == "true") }
+        return Dictionary(writes, uniquingKeysWith: { $0 || $1 })
     }
 
     /// Ends the session of a write, unless it went on.
-    func end(_ write: WaitingWrite) throws {
-        _ = try ask(
+    /// - Returns: whether it was ended.
+    func end(_ write: WaitingWrite) throws -> Bool {
+        try ask(
             """
-            SELECT count(pg_terminate_backend(pid))::text FROM pg_stat_activity
-            WHERE pid = '\(write.session)' AND state_change = '\(write.since)'
-            """)
+            SELECT pg_terminate_backend(pid)::text FROM pg_stat_activity
+            WHERE pid = \(write.session) AND \(Self.statementStart) = \(write.since)
+            """
+        ) == [["true"]]
     }
+
+    /// In microseconds: a text of a time can be read in several ways.
+    private static let statementStart = "(extract(epoch FROM state_change) * 1000000)::bigint"
 
     /// The key of an owner's advisory lock. It includes the schema, as a database may have several.
     private func lineKey(of owner: OwnerID) -> Int64 {

@@ -6,16 +6,13 @@ package final class PostgresImage: StoreCopy {
     private let connection: PostgresConnection
     private let store: StoreNumber
     private var isPrepared: Set<String> = []
-    /// Whether rows are read back that were copied here.
-    private let isTarget: Bool
     /// A record may have a megabyte.
     private static let rowsPerRead = 100
     /// What follows from the other tables, or is of this database alone.
     private static let ownTables = ["store", "installation", "asset_place", "subscribed_type"]
 
-    init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber, _ isTarget: Bool) throws {
+    init(_ address: PostgresAddress, _ options: PostgresOptions, store: StoreNumber) throws {
         self.store = store
-        self.isTarget = isTarget
         connection = try PostgresConnection(address, options, damage: nil)
         // Whole tables are read, in a transaction that waits for the other store.
         try connection.execute(
@@ -40,7 +37,7 @@ package final class PostgresImage: StoreCopy {
     package func read(_ table: StoreTable, _ body: ([[StoredValue]]) throws -> Void) throws {
         // A save does not write its zone's row.
         let columns = table.columns.map { column in
-            table.name == "zone" && column == "changed" && !isTarget
+            table.name == "zone" && column == "changed"
                 ? """
                 greatest(changed, purged_until, (SELECT max(r.sequence) FROM record AS r
                     WHERE r.owner = zone.owner AND r.zone = zone.id)) AS changed

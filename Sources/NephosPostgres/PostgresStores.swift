@@ -153,7 +153,7 @@ package final class PostgresStores: StoreProvider {
     /// - Parameter isTarget: whether they are copied to here. The store exists once they are.
     package func image(of id: StoreID, isTarget: Bool) throws -> PostgresImage {
         if isTarget { try expect([id]) }
-        return try PostgresImage(address, options, store: try connected { try number(of: id, $0) }, isTarget)
+        return try PostgresImage(address, options, store: try connected { try number(of: id, $0) })
     }
 
     package func assets(of id: StoreID) throws -> any AssetStore {

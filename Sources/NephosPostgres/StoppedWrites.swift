@@ -4,13 +4,14 @@ import Synchronization
 /// A session that holds lines and waits for its server amid a statement.
 struct WaitingWrite: Hashable, Sendable {
     let session: String
-    /// When the statement began.
+    /// When the statement began, in microseconds.
     let since: String
 }
 
 /// Ends the writes of stopped servers, for which others wait. A look of a waiting write notes the sessions that wait for
-/// their servers. One that still waits in the same statement at later looks, after a third of the idle time, is ended. A
-/// waiting write looks at least as often, so a server that stops costs an owner no more than the idle time.
+/// their servers. One that still waits in the same statement near the end of the idle time is ended. A waiting write looks
+/// three times meanwhile, so a server that stops costs an owner no more than the idle time. PostgreSQL does not tell how much
+/// of a statement arrived: a server that takes as long to send one is ended, too.
 final class StoppedWrites: Sendable {
     private let options: PostgresOptions
     private let noted = Mutex<[WaitingWrite: MonotonicTime]>([:])
@@ -19,14 +20,15 @@ final class StoppedWrites: Sendable {
 
     /// A failure leaves the sessions, and the caller goes on waiting.
     func look(_ connection: PostgresConnection) {
-        guard let waiting = try? connection.waitingWrites() else { return }
+        let look = options.lookMillisecondsOfWaits
+        guard let waiting = try? connection.waitingWrites(since: options.idleMilliseconds - look / 2) else { return }
         let now = MonotonicTime.now
         let stopped = noted.withLock { noted in
-            noted = noted.filter { waiting.contains($0.key) }
-            for write in waiting where noted[write] == nil { noted[write] = now }
-            return noted.filter { now.milliseconds - $0.value.milliseconds >= options.lookMillisecondsOfWaits }
+            noted = noted.filter { waiting[$0.key] != nil }
+            for write in waiting.keys where noted[write] == nil { noted[write] = now }
+            return noted.filter { waiting[$0.key] == true && now.milliseconds - $0.value.milliseconds >= look }
         }
-        for write in stopped.keys where (try? connection.end(write)) != nil {
+        for write in stopped.keys where (try? connection.end(write)) == true {
             options.log("a server stopped amid a write: its transaction was ended, as others waited for it")
         }
     }

@@ -9,6 +9,8 @@ package final class DataDirectory: StoreProvider {
     package let path: String
     let options: SQLiteOptions
     private let lock: DirectoryLock
+    /// The stores that must not be made anew; nil where any may be.
+    private let list: StoreList?
     private let engines = Mutex<[StoreID: WeakEngine]>([:])
 
     private struct WeakEngine {
@@ -16,12 +18,15 @@ package final class DataDirectory: StoreProvider {
     }
 
     /// Opens the directory, and creates it if it is missing.
+    /// - Parameter listsStores: whether the stores are listed, so that none is made anew once it is lost. A directory with a
+    ///   list goes on with it.
     /// - Throws: `StorageError` `.inUse` if a process has the directory open, or `.inputOutput`.
-    package init(path: String, options: SQLiteOptions = SQLiteOptions()) throws {
+    package init(path: String, options: SQLiteOptions = SQLiteOptions(), listsStores: Bool = false) throws {
         try FileSystem.makeDirectory(path)
         self.path = path
         self.options = options
         lock = try DirectoryLock(directory: path)
+        list = try StoreList(in: path, creates: listsStores)
     }
 
     /// Returns the path of the store's file. Creates the file's directory.
@@ -37,8 +42,10 @@ package final class DataDirectory: StoreProvider {
             if let engine = engines[id]?.engine, !engine.isClosed {
                 throw StorageError(.inUse, "The store \(id.container), \(id.environment) is open already.")
             }
+            if !exists(id) { try list?.refuse(missing: id) }
             let engine = try SQLiteEngine(path: try file(for: id), options: options, lease: lock)
             engines[id] = WeakEngine(engine: engine)
+            try list?.add(id)
             return engine
         }
     }
@@ -94,6 +101,7 @@ package final class DataDirectory: StoreProvider {
         try engines.withLock { engines in
             let isOpen = engines.contains { $0.container == container && $1.engine?.isClosed == false }
             if isOpen { throw StorageError(.busy, "A store of \(container) is open.") }
+            try list?.remove(container)
             try RemovedDirectory(container, in: path).begin()
         }
     }

@@ -42,8 +42,16 @@ package final class SQLiteImage: StoreCopy {
         // stores have one sequence, which another store's may take there.
         let isIssued =
             table.name == "lost_sequences" ? " WHERE first <= (SELECT last FROM change_sequence)" : ""
+        // As `PostgresImage` reads it, where a save does not write its zone's row: the way back has the same rows.
+        let columns = table.columns.map { column in
+            table.name == "zone" && column == "changed"
+                ? """
+                max(changed, purged_until, coalesce((SELECT max(r.sequence) FROM record AS r
+                    WHERE r.owner = zone.owner AND r.zone = zone.id), 0))
+                """ : column
+        }
         let statement = try connection.prepare(
-            text: "SELECT \(table.columns.joined(separator: ", ")) FROM \(table.name)\(isIssued)")
+            text: "SELECT \(columns.joined(separator: ", ")) FROM \(table.name)\(isIssued)")
         defer { statement.finalize() }
         var rows: [[StoredValue]] = []
         while try statement.step() {

@@ -122,7 +122,8 @@ extension StorageError {
     func opening(_ path: String) -> StorageError {
         let advice =
             switch code {
-            case .damaged: " Nothing was changed. Restore the file from a backup, or move it away to start empty."
+            case .damaged:
+                " Nothing was changed. Move it away with its -wal and -shm, and restore it from a backup (nephos restore --container ID). nephos dev starts empty without one."
             case .otherVersion: " Nothing was changed."
             default: ""
             }

@@ -41,7 +41,7 @@ struct ObjectStorageArguments {
         }
         let (bucket, prefix) = try Self.place(text)
         let region = arguments["--s3-region"] ?? CloudAddress.variable("AWS_REGION") ?? "us-east-1"
-        guard Self.isSafe(region) else { throw UsageError("'\(region)' is no region.") }
+        guard Self.isSafe(region) else { throw UsageError("'--s3-region' or AWS_REGION: '\(region)' is no region.") }
         let endpoint =
             arguments["--s3-endpoint"] ?? CloudAddress.variable("AWS_ENDPOINT_URL")
             ?? "https://s3.\(region).amazonaws.com"
@@ -89,7 +89,8 @@ struct ObjectStorageArguments {
         let host = text.hasPrefix("https://") ? text.dropFirst(8) : text.hasPrefix("http://") ? text.dropFirst(7) : ""
         guard !host.isEmpty, !host.contains("/"), !host.contains("@"), !host.contains("?"), !host.contains(" ") else {
             throw UsageError(
-                "'\(MaskedURL.wrong(text))' is no address of object storage, for example https://s3.example.org:9000.")
+                "'--s3-endpoint' or AWS_ENDPOINT_URL: '\(MaskedURL.wrong(text))' is no address of object storage, for example "
+                    + "https://s3.example.org:9000.")
         }
         return text
     }

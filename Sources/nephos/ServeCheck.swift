@@ -167,6 +167,10 @@ struct ServeCheck {
             } catch { return .failure(error) }
         }.get()
         try ServeCommand.checkIsProduction(stores, command.data)
+        let missing = try directory.missingStores().map {
+            Finding.failed("the store of \($0.text) is missing: restore it")
+        }
+        guard missing.isEmpty else { return missing }
         guard !stores.isEmpty else { return [.passed("no data yet: the start makes them")] }
         // Only the first pages are read; 'nephos verify' reads all.
         let failures = stores.compactMap { id -> Finding? in

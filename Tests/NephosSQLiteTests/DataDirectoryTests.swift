@@ -126,6 +126,51 @@ import Testing
         second.close()
     }
 
+    @Test func `a listed store that is lost is not made anew, until its container is removed`() async throws {
+        let other = StoreID(container: "iCloud.b", environment: "production")
+        var directory = try DataDirectory(path: path, listsStores: true)
+        for id in [store, other] { await (try directory.open(id)).close() }
+        directory.close()
+        let stored = try StoredDirectory(path: path)
+        #expect(try stored.missingStores() == [])
+        try FileManager.default.removeItem(atPath: "\(path)/\(store.container)")
+        #expect(try stored.missingStores() == [store])
+        // A command has no list of its own.
+        for listsStores in [true, false] {
+            directory = try DataDirectory(path: path, listsStores: listsStores)
+            let error = #expect(throws: StorageError.self) { _ = try directory.open(store) }
+            #expect(
+                error?.code == .damaged
+                    && error?.message.contains("iCloud.org.example.App, development is missing") == true)
+            #expect(!FileManager.default.fileExists(atPath: "\(path)/\(store.container)"))
+            await (try directory.open(other)).close()
+            directory.close()
+        }
+        directory = try DataDirectory(path: path)
+        try directory.beginRemoval(of: store.container)
+        #expect(try stored.missingStores() == [])
+        await (try directory.open(store)).close()
+        directory.close()
+    }
+
+    @Test func `the stores of a directory without a list may be lost`() async throws {
+        for _ in 0..<2 {
+            let directory = try DataDirectory(path: path)
+            await (try directory.open(store)).close()
+            directory.close()
+            try FileManager.default.removeItem(atPath: "\(path)/\(store.container)")
+            #expect(try StoredDirectory(path: path).missingStores() == [])
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `a lock file that root makes is the directory's owner's`() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        #expect(chown(path, 65534, 65534) == 0)
+        try DataDirectory(path: path).close()
+        let attributes = try FileManager.default.attributesOfItem(atPath: "\(path)/.lock")
+        #expect(attributes[.ownerAccountID] as? Int == 65534)
+    }
+
     @Test func `a deleted lock file does not unlock the directory`() async throws {
         let first = try DataDirectory(path: path)
         try FileManager.default.removeItem(atPath: "\(path)/.lock")

@@ -76,7 +76,7 @@ async function oneAccount(account, signal) {
   const [{ sessions }, { passkeys }, { programTokens }, { roles }] = await Promise.all([
     installation("sessions/list", { account }, signal), installation("passkeys/list", { account }, signal),
     installation("program-tokens/list", { account }, signal), installation("roles/list", {}, signal)]);
-  const own = roles.filter((role) => role.account === account);
+  const own = roles.filter((role) => role.account.toLowerCase() === account.toLowerCase());
   return [h("p", {}, link({ view: "installation" }, "All accounts")),
     facts([["roles", own.map((one) => one.role + (one.container ? " of " + one.container : "")).join(", ") || "none"]]),
     ...section("Sessions", "No session.", [

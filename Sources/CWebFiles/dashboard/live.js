@@ -15,7 +15,10 @@ export const recent = { requests: [], missed: 0, hasRestarted: false, problem: n
 /** The number of items that failed. */
 export const failures = ({ failedItems }) => Array.isArray(failedItems) ? failedItems.length : failedItems ?? 0;
 
-export const isFailed = (request) => request.status >= 400 || failures(request) > 0;
+/** That nobody is signed in is an answer to the question who is. */
+const isAnswerOfNobody = (request) => request.endpoint === "users/caller" && request.status === 421;
+
+export const isFailed = (request) => request.status >= 400 && !isAnswerOfNobody(request) || failures(request) > 0;
 
 /** Whether an entry is a notification that the server sent, and no request. */
 export const isNotification = ({ endpoint }) => endpoint === "notification";

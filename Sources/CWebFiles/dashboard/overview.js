@@ -14,9 +14,8 @@ export const title = () => "Overview";
 
 const isChange = (request) => /\/modify$/.test(request.endpoint) && request.status === 200 && request.method !== "OPTIONS";
 
-/** Whether an app was refused. That nobody is signed in is an answer to the question who is. */
-const isRefused = (request) => isFailed(request) && !isAdministration(request)
-  && !(request.endpoint === "users/caller" && request.status === 421);
+/** Whether an app was refused. */
+const isRefused = (request) => isFailed(request) && !isAdministration(request);
 
 function howToConnect() {
   if (isProduction()) {
@@ -69,9 +68,11 @@ function containerCard(found) {
     ], types) : h("p", { class: "quiet" }, "No records yet."));
 }
 
+/** Containers that were made have nothing before the first request. */
+const isEmpty = ({ containers }) => containers.every((one) => !one.zones && !one.accounts.length && !one.recordTypes.length);
+
 function containers(answer) {
-  if (!answer.containers.length) return howToConnect();
-  return [h("h2", {}, "Containers"), h("div", { class: "columns" }, answer.containers.map(containerCard)),
+  return [...isEmpty(answer) ? howToConnect() : [], answer.containers.length && h("h2", {}, "Containers"), h("div", { class: "columns" }, answer.containers.map(containerCard)),
     answer.isComplete ? null : h("p", { class: "quiet" }, "There are more containers.")].filter(Boolean);
 }
 
@@ -104,12 +105,12 @@ export async function content(parameters, signal, go) {
   listen(() => { isStale = true; drawBottom(); }, signal);
   // One look at a time, and none while nothing happens.
   const timer = setInterval(async () => {
-    if (document.hidden || !(isStale || !answer.containers.length)) return;
+    if (document.hidden || !(isStale || isEmpty(answer))) return;
     isStale = false;
     try {
       const newer = await status(signal, interval);
       if (JSON.stringify(newer.containers) === JSON.stringify(answer.containers)) return;
-      const wasEmpty = !answer.containers.length;
+      const wasEmpty = isEmpty(answer);
       answer = newer;
       drawTop(wasEmpty);
     } catch { /* the next view says why */ }

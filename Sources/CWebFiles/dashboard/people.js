@@ -45,8 +45,8 @@ async function question(here, parameters, known, signal, go) {
 /** In place of a link that would be refused. */
 const plain = (parameters, ...text) => h("span", {}, ...text);
 
-const participants = (share) => share.participants.length ? h("ul", { class: "plain" }, share.participants.map((one) =>
-  h("li", {}, (one.name || "invited") + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
+const participants = (share, known) => share.participants.length ? h("ul", { class: "plain" }, share.participants.map((one) =>
+  h("li", {}, (one.name ? nameIn(known, one.name) : "invited") + ": " + [one.type, one.permission, one.acceptanceStatus].filter(Boolean).join(", ").toLowerCase()))) : "—";
 
 const shareColumns = (place, known, may) => [
   { title: "what", cell: (share) => share.rootRecordName ? (may.readPrivateRecords ? link : plain)({ view: "record", ...place, database: "private", account: share.account,
@@ -54,7 +54,7 @@ const shareColumns = (place, known, may) => [
   { title: "owner", cell: (share) => nameIn(known, share.account) },
   { title: "zone", cell: (share) => share.zoneName },
   { title: "who has the URL", cell: (share) => share.publicPermission.toLowerCase().replace("_", " ") },
-  { title: "participants", cell: participants },
+  { title: "participants", cell: (share) => participants(share, known) },
 ];
 
 function accountColumns(place, zones, may) {

@@ -29,7 +29,7 @@ function itemErrors({ failedItems, failures = [] }) {
 }
 
 /** Notifications of the container within ten seconds after the request. */
-const notified = ({ notifications = [] }) => notifications.length ? [h("h2", {}, "Notifications after it"),
+const notified = ({ notifications = [], ...request }) => notifications.length && !isNotification(request) ? [h("h2", {}, "Notifications after it"),
   table("Notifications within ten seconds, in this container", [
     { title: "time", class: "short", cell: (one) => time(one.time) },
     { title: "account", cell: (one) => signInName(one.account) ?? "—" },

@@ -22,10 +22,10 @@ enum LoopbackGuard {
                 "nephos dev answers only web pages served from localhost, 127.0.0.1 or [::1]; the Origin header is "
                     + quoted(origin))
         }
-        // Refuses an image or a link on a page elsewhere, for which browsers send no Origin. Links to a share's URL and to
-        // the sign-in are allowed: a page of another port or name of this machine counts as cross-site.
+        // Refuses an image or a link on a page elsewhere, for which browsers send no Origin. Links to a share's URL, to
+        // the sign-in and to the dashboard are allowed: a page of another port or name of this machine counts as cross-site.
         if request.origin == nil, request.fetchSite == "cross-site", !ShareRoutes.takesNavigation(request),
-            !DevelopmentSignInPage.takesNavigation(request)
+            !DevelopmentSignInPage.takesNavigation(request), !WebFiles.takesNavigation(request)
         {
             throw Refusal(
                 .accessDenied,

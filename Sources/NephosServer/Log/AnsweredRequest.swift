@@ -64,15 +64,18 @@ final class RequestDetails: @unchecked Sendable {
 
     /// The number of items that failed.
     var failedItems = 0
-    /// The errors of items, while a reader looks at the recent requests.
+    /// The errors of items, if they are recorded.
     var failures: [ErrorDictionary] = []
     /// Whether a reader looks at the recent requests.
     let isWatched: Bool
+    /// Whether the errors of items are recorded.
+    let keepsFailures: Bool
     /// Whether summaries are noted.
     private let isSummarized: Bool
 
-    init(isWatched: Bool = false, isSummarized: Bool = true) {
+    init(isWatched: Bool = false, isLogged: Bool = false, isSummarized: Bool = true) {
         self.isWatched = isWatched
+        keepsFailures = isWatched || isLogged
         self.isSummarized = isSummarized
     }
 
@@ -81,7 +84,7 @@ final class RequestDetails: @unchecked Sendable {
         if let answer = answer as? any ItemsAnswering {
             let failed = answer.itemFailures
             failedItems += failed.count
-            if isWatched { failures += failed.errors }
+            if keepsFailures { failures += failed.errors }
         }
         note(answer)
     }

@@ -25,7 +25,7 @@ enum StatusRoutes {
         if !routed.request.isOfMonitoring { routed.recent.watch(at: routed.service.environment.now()) }
         let overview: ServiceOverview
         do throws(ServiceError) {
-            overview = try await routed.service.overview()
+            overview = try await routed.service.overview(made: routed.access.installation?.containers() ?? [])
         } catch {
             throw Refusal(error)
         }

@@ -153,7 +153,9 @@ package final class Responder: Sendable {
         let isWatched = recent.isWatched(at: now)
         guard log != nil || isWatched, recorded != .none else { return nil }
         let skipsSuccesses = isWatched && log == nil && recent.isOverrun(at: now)
-        return (RequestDetails(isWatched: isWatched, isSummarized: !skipsSuccesses), skipsSuccesses)
+        // A request that is logged is recorded anyway: who looks later finds its errors.
+        let details = RequestDetails(isWatched: isWatched, isLogged: log != nil, isSummarized: !skipsSuccesses)
+        return (details, skipsSuccesses)
     }
 
     /// Returns the answer to a refused request. Who opens a page, or sends its form, gets a page.
@@ -197,7 +199,7 @@ package final class Responder: Sendable {
     private func recording(
         _ details: RequestDetails, _ request: HTTPRequest, _ route: Route?, _ response: HTTPResponse
     ) -> RequestRecording? {
-        guard details.isWatched else { return nil }
+        guard details.keepsFailures else { return nil }
         var recording = RequestRecording(failures: details.failures.map(RequestRecording.FailedItem.init))
         if !access.recordsBodies {
             for index in recording.failures.indices {
@@ -205,7 +207,7 @@ package final class Responder: Sendable {
             }
         }
         let isFailed = response.status >= 400 || details.failedItems > 0
-        if access.recordsBodies, route?.hasRecordableBodies == true,
+        if details.isWatched, access.recordsBodies, route?.hasRecordableBodies == true,
             isFailed || !recent.isBusy(at: service.environment.now())
         {
             recording.request = RequestRecording.Body(request.body)

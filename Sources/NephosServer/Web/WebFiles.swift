@@ -7,6 +7,12 @@ enum WebFiles {
     static let module = "dashboard"
     static let path = "/" + module
 
+    /// Whether a request follows a link to the dashboard, also from a page elsewhere.
+    static func takesNavigation(_ request: HTTPRequest) -> Bool {
+        request.method == .get && request.fetchMode == "navigate"
+            && ["/", path].contains(String(request.target.prefix { $0 != "?" }))
+    }
+
     /// The file at `/dashboard`, for every view: a view is in the query of its address.
     static let page = "index.html"
 

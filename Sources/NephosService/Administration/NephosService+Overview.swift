@@ -4,18 +4,28 @@ package import NephosWire
 extension NephosService {
     /// The service's containers, their accounts, and the number of records of each type: all types of the schema, and the
     /// records that were changed last. Reads at most as much as the `Limits.overview…` constants allow, and creates no store.
-    /// - Parameter records: the number of a container's records that are counted.
-    package func overview(records: Int = Limits.overviewRecords) async throws(ServiceError) -> ServiceOverview {
+    /// - Parameters:
+    ///   - records: the number of a container's records that are counted.
+    ///   - made: the containers of the installation: those without a store are listed as empty.
+    package func overview(
+        records: Int = Limits.overviewRecords, made: [String] = []
+    ) async throws(ServiceError) -> ServiceOverview {
         do {
-            let ids = try await stores.known().sorted {
-                ($0.container, $0.environment) < ($1.container, $1.environment)
+            let known = try await stores.known()
+            let empty = Set(made).subtracting(known.map(\.container)).map {
+                StoreID(container: $0, environment: ContainerEnvironment.development.rawValue)
             }
+            let ids = (known + empty).sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
             var containers: [ServiceOverview.Container] = []
             for id in ids.prefix(Limits.overviewContainers) {
                 let container = try await stores.usingExisting(id) { store in
                     try await store?.engine.read { try Self.overview(id, records, $0) }
                 }
-                if let container { containers.append(container) }
+                if let container {
+                    containers.append(container)
+                } else if empty.contains(id) {
+                    containers.append(ServiceOverview.Container(container: id.container, environment: id.environment))
+                }
             }
             return ServiceOverview(containers: containers, isComplete: ids.count <= Limits.overviewContainers)
         } catch {

@@ -91,7 +91,7 @@ final class Caller: Sendable {
     }
 
     /// The origin of the request's changes, for notifications; nil without an account.
-    var origin: Notifier.Origin? {
-        account.map { Notifier.Origin(account: $0.id, clientID: clientID ?? "") }
+    var origin: ChangeOrigin? {
+        account.map { ChangeOrigin(account: $0.id, clientID: clientID ?? "") }
     }
 }

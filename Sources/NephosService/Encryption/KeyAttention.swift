@@ -23,7 +23,7 @@ enum KeyAttention {
     /// - Parameter endsAccess: whether a device that has the key must not have the next one.
     /// - Returns: whether change events were stored, so that subscribers must be notified.
     static func note(
-        share id: Int64, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter, _ notifier: Notifier,
+        share id: Int64, by account: Int64, _ origin: ChangeOrigin?, _ indexes: IndexWriter, _ notifier: Notifier,
         now: Int64, endsAccess: Bool = false, in transaction: StorageTransaction
     ) throws -> Bool {
         guard let share = try transaction.share(id: id), share.isLive, let zone = try transaction.zone(share.zone),

@@ -103,7 +103,9 @@ package final class Installation: Sendable {
     package static func checkClock(_ offset: Int64) throws {
         guard abs(offset) < Limits.clockDifference else {
             throw StorageError(
-                .other, "this machine's clock differs from the database's by \(offset / 1000) seconds: set it")
+                .other,
+                "this machine's clock is \(abs(offset) / 1000) seconds \(offset > 0 ? "behind" : "ahead of") the database's: set it"
+            )
         }
     }
 

@@ -4,12 +4,6 @@ import NephosWire
 /// Inserts change events for the fan-out (`NotificationFanOut`) in the transaction that makes the change. So a crash
 /// loses no event, and no writer waits for subscribers, however many they are.
 struct Notifier: Sendable {
-    /// The client that made the change, which is not notified (`CKSubscription`, Apple's documentation).
-    struct Origin: Hashable, Sendable {
-        var account: Int64
-        var clientID: String
-    }
-
     let watched: SubscriptionIndex
 
     /// Collects the changes of a zone's records; nil if the zone's database has no subscriber.
@@ -20,7 +14,7 @@ struct Notifier: Sendable {
     /// Inserts change events for the changes of a zone's records.
     /// - Returns: whether events were inserted, so that subscribers must be notified.
     func notify(
-        of changes: RecordChanges?, in zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
+        of changes: RecordChanges?, in zone: ZoneRow, by origin: ChangeOrigin?, _ transaction: StorageTransaction
     ) throws -> Bool {
         guard let changes, changes.areTold else { return false }
         for body in ChangeEvent.bodies(of: changes.noted) { try leave(body, zone, origin, transaction) }
@@ -28,7 +22,7 @@ struct Notifier: Sendable {
     }
 
     /// Inserts a change event for a new zone.
-    func notify(ofNew zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction) throws -> Bool {
+    func notify(ofNew zone: ZoneRow, by origin: ChangeOrigin?, _ transaction: StorageTransaction) throws -> Bool {
         guard watched.types(in: zone.key.owner)?.contains("") ?? false else { return false }
         try leave(ChangeEvent.zone(former: []).body, zone, origin, transaction)
         return true
@@ -36,7 +30,7 @@ struct Notifier: Sendable {
 
     /// Inserts a change event for a zone that is about to be deleted with its subscriptions.
     func notify(
-        ofDeleted zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
+        ofDeleted zone: ZoneRow, by origin: ChangeOrigin?, _ transaction: StorageTransaction
     ) throws -> Bool {
         guard watched.types(in: zone.key.owner)?.contains("") ?? false else { return false }
         let account = zone.key.owner.rawValue
@@ -49,7 +43,7 @@ struct Notifier: Sendable {
 
     /// Inserts a change event for an account's shared database: another account's zone changed, or is no longer shared.
     func notify(
-        account: Int64, ofSharedZone zone: ZoneRow, by origin: Origin?, _ transaction: StorageTransaction
+        account: Int64, ofSharedZone zone: ZoneRow, by origin: ChangeOrigin?, _ transaction: StorageTransaction
     ) throws -> Bool {
         let owner = OwnerID(rawValue: -account)
         guard watched.types(in: owner)?.contains("") ?? false else { return false }
@@ -60,7 +54,7 @@ struct Notifier: Sendable {
     }
 
     private func leave(
-        _ body: [UInt8], _ zone: ZoneRow, _ origin: Origin?, _ transaction: StorageTransaction
+        _ body: [UInt8], _ zone: ZoneRow, _ origin: ChangeOrigin?, _ transaction: StorageTransaction
     ) throws {
         try transaction.insert(
             ChangeEventRow(

@@ -6,7 +6,7 @@ struct OutboxWriter {
     let transaction: StorageTransaction
     private(set) var notices = Notices()
     private let outlets: NotificationOutlets
-    private let origin: Notifier.Origin?
+    private let origin: ChangeOrigin?
     private let now: Int64
     private var known: [Int64: [OutboxDestination]] = [:]
     /// The destinations whose queue may now exceed its limit.
@@ -18,7 +18,7 @@ struct OutboxWriter {
     }
 
     init(
-        _ outlets: NotificationOutlets, by origin: Notifier.Origin?, at now: Int64,
+        _ outlets: NotificationOutlets, by origin: ChangeOrigin?, at now: Int64,
         _ transaction: StorageTransaction
     ) {
         self.outlets = outlets
@@ -81,10 +81,10 @@ struct OutboxWriter {
     /// The destinations of an account's notifications. Without a destination no notification is stored, because it
     /// would never be fetched.
     static func destinations(
-        of account: Int64, _ outlets: NotificationOutlets, by origin: Notifier.Origin?, _ reader: StorageReader
+        of account: Int64, _ outlets: NotificationOutlets, by origin: ChangeOrigin?, _ reader: StorageReader
     ) throws -> [OutboxDestination] {
         var found = outlets.webHookDestinations.map { OutboxDestination.webHook(url: $0.url) }
-        for token in try reader.pushTokens(account: account) where !SubscriptionRules.isOrigin(token, of: origin) {
+        for token in try reader.pushTokens(account: account) where origin?.isClient(of: token) != true {
             if token.polls { found.append(.courier(token: token.token)) }
             if token.isDevice, outlets.devices != nil { found.append(.device(token: token.token)) }
         }

@@ -74,14 +74,6 @@ enum SubscriptionRules {
         }
     }
 
-    /// Whether a push token is of the client that made the change: that client gets no notification of it
-    /// (`CKSubscription`, Apple's documentation).
-    static func isOrigin(_ token: PushTokenRow, of change: Notifier.Origin?) -> Bool {
-        guard let change else { return false }
-        return token.account == change.account && !token.client.isEmpty
-            && token.client.hasSameBytes(as: change.clientID)
-    }
-
     /// Decodes the subscription of a row.
     static func dictionary(_ row: SubscriptionRow) throws -> SubscriptionDictionary {
         do throws(WireError) {

@@ -24,7 +24,7 @@ struct ParticipantChecks {
     }
 
     private func checkAccess(_ save: PlannedSave) throws {
-        // `Participants` checks the changes to a share.
+        // `ParticipantEdits` checks the changes to a share.
         if save.row.type == SystemRecordType.share { return }
         let isRoot = try shares.share(ofRoot: save.row.name) != nil
         let subject: ShareAccess.Subject = isRoot ? .root : .record

@@ -62,7 +62,7 @@ enum ShareMembers {
     /// Rewrites the record of a share outside of a batch of its zone, so that the record appears in the feeds.
     /// - Returns: whether change events were stored, so that subscribers must be notified.
     static func tell(
-        _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: Notifier.Origin?, _ indexes: IndexWriter,
+        _ share: ShareRow, in zone: ZoneRow, by account: Int64, _ origin: ChangeOrigin?, _ indexes: IndexWriter,
         _ notifier: Notifier, now: Int64, in transaction: StorageTransaction
     ) throws -> Bool {
         guard let record = try transaction.record(zone: share.zone, named: share.name), !record.isDeleted else {

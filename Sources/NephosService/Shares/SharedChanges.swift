@@ -19,7 +19,7 @@ final class SharedChanges {
     /// Inserts the notification jobs.
     /// - Returns: whether any job was inserted.
     func leaveJobs(
-        zone: ZoneKey, by origin: Notifier.Origin?, in transaction: StorageTransaction
+        zone: ZoneKey, by origin: ChangeOrigin?, in transaction: StorageTransaction
     ) throws -> Bool {
         for share in shares.sorted() {
             try transaction.insert(ShareNotification(about: .share(share), origin: origin).job(zone))
@@ -44,9 +44,9 @@ struct ShareNotification {
 
     var about: Subject
     /// The client that made the change, which is not notified; nil if all clients are notified.
-    var origin: Notifier.Origin?
+    var origin: ChangeOrigin?
 
-    init(about: Subject, origin: Notifier.Origin?) {
+    init(about: Subject, origin: ChangeOrigin?) {
         self.about = about
         self.origin = origin
     }
@@ -72,7 +72,7 @@ struct ShareNotification {
         case "zone": about = .zone
         default: return nil
         }
-        origin = account == 0 ? nil : Notifier.Origin(account: account, clientID: String(parts[3]))
+        origin = account == 0 ? nil : ChangeOrigin(account: account, clientID: String(parts[3]))
     }
 
     /// Inserts a change event for each account that may have subscribed.

@@ -1,7 +1,7 @@
 import NephosStorage
 import NephosWire
 
-/// The live shares of a zone as they are after a batch.
+/// The live shares of a zone as they are after a batch: one of the whole zone, or any number of hierarchies.
 final class ZoneShares {
     let zone: ZoneKey
     private let reader: StorageReader
@@ -32,7 +32,18 @@ final class ZoneShares {
     }
 
     var isEmpty: Bool { byRecord.isEmpty }
-    var hasHierarchies: Bool { !byRoot.isEmpty }
+
+    // MARK: The kinds of shares
+
+    func checkTakesZoneWideShare(_ zone: String) throws(ServiceError) {
+        if byRoot.isEmpty { return }
+        throw .invalid("the zone '\(zone)' holds shares of hierarchies; end them first")
+    }
+
+    func checkTakesHierarchy(_ zone: String) throws(ServiceError) {
+        if zoneWide == nil { return }
+        throw ServiceError(.badRequest, .serverRejectedRequest, "the zone '\(zone)' is shared as a whole already")
+    }
 
     // MARK: Lookups
 

@@ -6,7 +6,7 @@ import NephosWire
 struct ShareDeparture {
     let account: Int64
     /// The client that leaves; nil if the account was deleted.
-    let origin: Notifier.Origin?
+    let origin: ChangeOrigin?
     let environment: ServiceEnvironment
     let indexes: IndexWriter
     let notifier: Notifier

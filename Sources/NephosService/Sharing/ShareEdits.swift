@@ -6,7 +6,7 @@ struct ShareEdits {
     let batch: ZoneBatch
     let shares: ZoneShares
     /// The changes that saves make to their shares, by the names of the share records.
-    private(set) var changes: [String: Participants.Change] = [:]
+    private(set) var changes: [String: ParticipantEdits.Change] = [:]
     private var reader: StorageReader { batch.reader }
 
     init(batch: ZoneBatch, shares: ZoneShares) {
@@ -46,14 +46,9 @@ struct ShareEdits {
         var root = ""
         if name == SystemRecordName.zoneWideShare {
             if let root = request.forRecord { throw ServiceError.zoneWideShareOf(root.recordName) }
-            if shares.hasHierarchies {
-                throw ServiceError.invalid("the zone '\(batch.zone.name)' holds shares of hierarchies; end them first")
-            }
+            try shares.checkTakesZoneWideShare(batch.zone.name)
         } else {
-            if shares.zoneWide != nil {
-                throw ServiceError(
-                    .badRequest, .serverRejectedRequest, "the zone '\(batch.zone.name)' is shared as a whole already")
-            }
+            try shares.checkTakesHierarchy(batch.zone.name)
             if try PerZone.isSet(shares.zone, reader) {
                 throw ServiceError.invalid(
                     "the zone '\(batch.zone.name)' has one key for the encrypted values of all records: it can be shared as a"
@@ -150,7 +145,7 @@ struct ShareEdits {
         }
     }
 
-    private func editor(of share: ShareRow) throws -> Participants.Editor {
+    private func editor(of share: ShareRow) throws -> ParticipantEdits.Editor {
         guard let shared = batch.shared else { return .owner }
         let standing = shared.participation(in: share.id)?.standing ?? .outsider
         if case .refused(let reason) = ShareAccess.decide(.change, on: .share, by: standing) {
@@ -163,9 +158,9 @@ struct ShareEdits {
     }
 
     private func change(
-        _ share: ShareRow, _ rows: [ShareParticipantRow], _ request: ShareToModify, _ editor: Participants.Editor
-    ) throws -> Participants.Change {
-        var participants = Participants(
+        _ share: ShareRow, _ rows: [ShareParticipantRow], _ request: ShareToModify, _ editor: ParticipantEdits.Editor
+    ) throws -> ParticipantEdits.Change {
+        var participants = ParticipantEdits(
             share: share, rows: rows, editor: editor, now: batch.merge.now, owner: shares.zone.owner.rawValue,
             makeID: batch.environment.makeUUID, makeGUID: batch.makeShortGUID,
             signed: try batch.signedParticipants(request.signedParticipants, of: share))
@@ -176,7 +171,7 @@ struct ShareEdits {
             participants.former = try FormerParticipants.read(
                 StoredGroupKeys.group(of: share), shares.zone, reader)
         }
-        func wishes(_ identities: [UserIdentityDictionary]?) throws -> [Participants.Wish]? {
+        func wishes(_ identities: [UserIdentityDictionary]?) throws -> [ParticipantEdits.Wish]? {
             try identities?.map { try wish(ParticipantDictionary(userIdentity: $0)) }
         }
         var change = try participants.change(
@@ -192,7 +187,7 @@ struct ShareEdits {
     }
 
     /// Whether a participant that got access unsigned still has it after the change.
-    private func leavesUnsigned(_ change: Participants.Change, _ rows: [ShareParticipantRow]) throws -> Bool {
+    private func leavesUnsigned(_ change: ParticipantEdits.Change, _ rows: [ShareParticipantRow]) throws -> Bool {
         let unsigned = try StoredParticipants.unsigned(
             of: StoredGroupKeys.group(of: change.share), shares.zone, reader)
         if unsigned.isEmpty { return false }
@@ -208,7 +203,7 @@ struct ShareEdits {
 
     /// Applies the rate limit of look-ups to new invitations, because an invitation also reveals whether an address
     /// belongs to an account.
-    private func countInvitations(_ change: Participants.Change, _ rows: [ShareParticipantRow]) throws {
+    private func countInvitations(_ change: ParticipantEdits.Change, _ rows: [ShareParticipantRow]) throws {
         let known = Set(rows.map(\.id))
         let count = change.written.count { $0.isParticipant && !$0.address.isEmpty && !known.contains($0.id) }
         guard let account = batch.caller.account, count > 0 else { return }
@@ -217,7 +212,7 @@ struct ShareEdits {
         }
     }
 
-    private func wish(_ participant: ParticipantDictionary) throws -> Participants.Wish {
+    private func wish(_ participant: ParticipantDictionary) throws -> ParticipantEdits.Wish {
         let identity = participant.userIdentity
         let address = InvitationAddress.canonical(identity.lookupInfo) ?? ""
         var account: AccountRow?
@@ -227,7 +222,7 @@ struct ShareEdits {
         } else if !address.isEmpty {
             account = try reader.account(ofAddress: address)
         }
-        return Participants.Wish(dictionary: participant, account: account, address: address)
+        return ParticipantEdits.Wish(dictionary: participant, account: account, address: address)
     }
 }
 

@@ -4,7 +4,7 @@ import NephosWire
 /// The changes that a batch makes to the shares of its zone.
 struct SharePlan {
     /// The changes that saves make to their shares, by the names of the share records.
-    var changes: [String: Participants.Change] = [:]
+    var changes: [String: ParticipantEdits.Change] = [:]
     /// The live shares whose record or root the batch deletes. The deletion ends the share.
     var ended: [ShareRow] = []
     /// The shares that the caller leaves, each with the caller's row and the share's record.
@@ -85,7 +85,7 @@ extension SharePlan {
     }
 
     private func apply(
-        _ change: Participants.Change, at sequence: Int64, _ batch: ZoneBatch, in transaction: StorageTransaction
+        _ change: ParticipantEdits.Change, at sequence: Int64, _ batch: ZoneBatch, in transaction: StorageTransaction
     ) throws {
         let changes = batch.sharedChanges
         let former = try transaction.share(id: change.share.id)

@@ -21,7 +21,7 @@ extension ZoneBatch {
     }
 
     /// Stores what a share's save signs, and marks the participants that gain access unsigned.
-    func putSigned(_ change: Participants.Change, in transaction: StorageTransaction) throws {
+    func putSigned(_ change: ParticipantEdits.Change, in transaction: StorageTransaction) throws {
         let group = StoredGroupKeys.group(of: change.share)
         if let signed = change.signed {
             try StoredParticipants.put(signed, of: group, zone.key, in: transaction)

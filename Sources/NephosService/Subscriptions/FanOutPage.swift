@@ -45,8 +45,8 @@ struct FanOutPage: Sendable {
         Double(items.reduce(0) { $0 + $1.destinations }) + Double(examined) / 16 + Double(compared) / (128 * 1024)
     }
 
-    var origin: Notifier.Origin? {
-        event.originAccount == 0 ? nil : Notifier.Origin(account: event.originAccount, clientID: event.originClient)
+    var origin: ChangeOrigin? {
+        event.originAccount == 0 ? nil : ChangeOrigin(account: event.originAccount, clientID: event.originClient)
     }
 }
 

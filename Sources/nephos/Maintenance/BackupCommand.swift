@@ -132,12 +132,12 @@ struct RestoreCommand {
         guard let source = arguments.words.first else {
             throw UsageError("nephos restore needs the directory of a backup. See 'nephos restore --help'.")
         }
-        let data = try StoredData(arguments)
+        let data = try StoredData(arguments, exists: false)
         DataOwner.checkExists(data.path, for: "restore")
         if let user = try DataOwner.become(ofData: data.path), access(source, R_OK | X_OK) != 0 {
             Console.fail(
                 "the user \(user), to whom \(data.path) belongs, may not read \(source): "
-                    + "\(String(cString: strerror(errno)))")
+                    + "\(String(cString: strerror(errno))). Give it to that user (chown -R \(user) \(source)).")
         }
         try StoredData.run { try await run(data, source) }
     }
@@ -216,8 +216,10 @@ enum StoredFiles {
         guard let first = stores.first(where: target.exists) else { return }
         throw Cloud.Failure(
             message:
-                "\(target.path) has the store \(first.text) already. Nothing was changed. '--container ID' copies a "
-                + "container that is missing.")
+                "\(target.path) has the store \(first.text) already. Nothing was changed. "
+                + (first.isInstallation
+                    ? "Move what is in \(target.path) away, or name an empty directory."
+                    : "'--container ID' copies a container that is missing."))
     }
 
     /// - Parameters:

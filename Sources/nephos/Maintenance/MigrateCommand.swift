@@ -138,8 +138,21 @@ struct MigrateCommand {
             if addresses.from == nil {
                 try PostgresStores.keep(directory: from)
             } else {
+                if case .database(let stores) = source { tellOfAssets(of: stores, in: to) }
                 try PostgresStores.release(directory: to)
             }
+        }
+    }
+
+    /// Says where the files of assets are, if they are not in the directory that the stores were copied to.
+    private static func tellOfAssets(of stores: PostgresStores, in directory: String) {
+        do {
+            try stores.checkAssets(in: .directory(directory))
+        } catch {
+            Console.note(
+                "\((error as? StorageError)?.message ?? "\(error)") Copy each CONTAINER/ENVIRONMENT.assets from there to "
+                    + "\(directory) before a server starts, or give it the same '--asset-storage'; 'nephos verify' names what is missing."
+            )
         }
     }
 

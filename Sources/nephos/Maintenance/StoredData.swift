@@ -18,8 +18,14 @@ struct StoredData {
     private let storage: ObjectStorageArguments
     let path: String
 
-    init(_ arguments: Arguments) throws(UsageError) {
+    /// - Parameter exists: whether the command reads a data directory that is there.
+    init(_ arguments: Arguments, exists: Bool = true) throws(UsageError) {
         path = arguments["--data"] ?? "./.nephos"
+        if exists, !arguments.has("--data"), !FileSystem.exists(path) {
+            throw UsageError(
+                "there is no directory \(path): name the data with '--data DIR', a server's \(ServeCommand.defaultData)."
+            )
+        }
         container = arguments["--container"]
         storage = try ObjectStorageArguments(arguments)
     }
@@ -47,6 +53,11 @@ struct StoredData {
     /// - Throws: `Cloud.Failure` if no store is selected.
     func stores(in directory: StoredDirectory) throws -> [StoreID] {
         try chosen(of: try directory.existingStores(), in: directory.path)
+    }
+
+    /// Returns the selected stores that the directory had, and that are lost.
+    func missingStores(in directory: StoredDirectory) throws -> [StoreID] {
+        try directory.missingStores().filter { container == nil || $0.container == container }
     }
 
     /// Returns the selected stores, out of all stores of a place.

@@ -178,6 +178,10 @@ struct VerifyCommand {
                 isWhole = false
             }
         }
+        for id in try data.missingStores(in: directory) {
+            Console.print("\(id.text): missing: restore it (nephos restore --container \(id.container))\n")
+            isWhole = false
+        }
         isWhole = try await tellStrayAccounts(directory.existingStores()) { try directory.snapshot($0) } && isWhole
         if !isWhole { throw Cloud.Failure(message: "not everything is whole.") }
     }

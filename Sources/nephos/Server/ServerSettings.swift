@@ -65,6 +65,7 @@ struct ServerSettings {
     let storageOptions: StorageOptions
     private let durability: SQLiteOptions.Durability
     private let isStrict: Bool
+    private let isProduction: Bool
     /// The time in milliseconds for which tombstones are kept; nil for ever.
     private var deletionRetention: Int64? = Limits.deletionRetention
     let notifications: NotificationOptions
@@ -74,6 +75,7 @@ struct ServerSettings {
 
     init(_ arguments: Arguments, data: String?, isProduction: Bool = false) throws(UsageError) {
         self.data = data
+        self.isProduction = isProduction
         if let text = arguments["--storage"] { storage = try StorageAddress.parse(text, option: "--storage") }
         acceptsUnsafeStorage = arguments.has("--accept-unsafe-storage")
         storageOptions = try StorageOptions(arguments)
@@ -130,7 +132,10 @@ struct ServerSettings {
         } else {
             try StoresInFiles.check(
                 data, remedy: "Give '--storage postgresql://USER@HOST/DATABASE', or another '--data'.")
-            stores = try DataDirectory(path: data, options: options)
+            stores = try DataDirectory(path: data, options: options, listsStores: isProduction)
+            for id in try StoredDirectory(path: data).missingStores() {
+                log.note("the store of \(id.text) is missing: its requests are refused until it is restored")
+            }
         }
         guard let objects = try await objectStorage.requests() else { return stores }
         return ObjectStorageProvider(stores, objects, spool: data)

@@ -114,6 +114,10 @@ import Testing
     @Test(arguments: [
         ("tls_cert = a\n", "line 1: there is no setting 'tls_cert'. Did you mean 'tls-cert'?"),
         ("\nlisten\n", "line 2: 'listen' has no value: write listen = ADDRESS"),
+        (
+            "mail-pasword hidden\n",
+            "line 1: there is no setting 'mail-pasword'. Did you mean 'mail-password-file'? A line is NAME = VALUE."
+        ),
         ("listen =  \n", "line 1: 'listen' has no value"), ("= a\n", "line 1: there is no setting ''"),
         ("drain = 1s\nlisten = a\ndrain = 1s\n", "line 3: 'drain' is given twice, first in "),
         ("log = a\0b\n", "line 1: the value of 'log' holds a control character"),

@@ -180,7 +180,7 @@ import Testing
 
     @Test func `a save stops at the first participant too many`() throws {
         var made = 0
-        let participants = Participants(
+        let participants = ParticipantEdits(
             share: ShareRow(
                 id: 1, zone: ZoneKey(owner: .everyone, id: 1), name: "s", root: "r", guid: "g",
                 publicPermission: SharePermission.none.number), rows: [], editor: .owner, now: 0, owner: 1,
@@ -189,7 +189,7 @@ import Testing
                 return "\(made)"
             }, makeGUID: { "g" })
         let wishes = (0..<Limits.listedParticipants).map { index in
-            Participants.Wish(
+            ParticipantEdits.Wish(
                 dictionary: ParticipantDictionary(userIdentity: UserIdentityDictionary()), account: nil,
                 address: "a\(index)@example.org")
         }

@@ -6,7 +6,7 @@ import NephosWire
 /// rows. The list can invite and remove participants, and change permissions and the roles of private users.
 /// Acceptance, the owner and dates can only be changed by the service. A client chooses the identifier of a participant
 /// that it adds, and changes one only with a signed list.
-struct Participants {
+struct ParticipantEdits {
     /// The caller that edits the share: the owner, or an administrator with this row.
     enum Editor {
         case owner
@@ -236,7 +236,7 @@ struct Participants {
     }
 }
 
-extension Participants.Change {
+extension ParticipantEdits.Change {
     /// Notes the participants that have access after the change, and had none before.
     mutating func noteGains(_ rows: [ShareParticipantRow], before share: ShareRow) {
         let former = Set(rows.filter { $0.isParticipant && $0.permission(in: share) != .none }.map(\.id))
@@ -250,7 +250,7 @@ extension Participants.Change {
     }
 }
 
-extension Participants.Wish {
+extension ParticipantEdits.Wish {
     /// Whether the wish invites the account of a row that joined by the public URL. A participant added after the share was
     /// closed stays (`CKShare.publicPermission`, Apple's documentation).
     func invites(_ row: ShareParticipantRow) -> Bool {

@@ -1,0 +1,78 @@
+import Glibc
+import NephosStorage
+import Synchronization
+
+/// The stores that a production server has in a data directory, in the file `stores`: a container and an environment each
+/// line. One whose file is gone is not made anew: devices would take an empty store for deleted data.
+final class StoreList: Sendable {
+    private let path: String
+    private let stores: Mutex<Set<StoreID>>
+
+    /// Reads the list of a directory.
+    /// - Parameter creates: whether it is made if there is none.
+    /// - Returns: nil if there is none.
+    init?(in directory: String, creates: Bool = false) throws {
+        path = "\(directory)/stores"
+        guard let text = try Self.text(path) else {
+            if !creates { return nil }
+            stores = Mutex([])
+            return
+        }
+        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
+        stores = Mutex(
+            Set(lines.filter { $0.count == 2 }.map { StoreID(container: String($0[0]), environment: String($0[1])) }))
+    }
+
+    /// Nil if there is no file.
+    private static func text(_ path: String) throws -> String? {
+        let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw StorageError(system: errno, while: "opening \(path)")
+        }
+        defer { Glibc.close(descriptor) }
+        var (bytes, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 65536))
+        while true {
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0 { throw StorageError(system: errno, while: "reading \(path)") }
+            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += piece[..<count]
+        }
+    }
+
+    var all: Set<StoreID> { stores.withLock { $0 } }
+
+    /// Adds a store that exists. Blocks.
+    func add(_ id: StoreID) throws { try change { $0.insert(id).inserted } }
+
+    /// Removes the stores of a container. Blocks.
+    func remove(_ container: String) throws {
+        try change { stores in
+            let others = stores.filter { $0.container != container }
+            defer { stores = others }
+            return others.count < stores.count
+        }
+    }
+
+    /// - Parameter body: returns whether it changed the list.
+    private func change(_ body: (inout Set<StoreID>) -> Bool) throws {
+        try stores.withLock { stores in
+            var changed = stores
+            guard body(&changed) else { return }
+            let lines = changed.map { "\($0.container) \($0.environment)\n" }.sorted()
+            try FileSystem.write(lines.joined(), to: path)
+            stores = changed
+        }
+    }
+
+    /// - Throws: `StorageError` `.damaged` for a store of the list, whose file is not there.
+    func refuse(missing id: StoreID) throws {
+        guard all.contains(id) else { return }
+        throw StorageError(
+            .damaged,
+            """
+            The store of \(id.container), \(id.environment) is missing, and is not made anew: devices would take it for deleted \
+            data. Restore it (nephos restore --container \(id.container)), or remove its line from \(path) to start empty
+            """)
+    }
+}
