@@ -227,7 +227,7 @@ package final class PostgresEngine: StorageEngine {
         case .line(let owner): lines?.owners.insert(owner)
         case .alone: lines?.isAlone = true
         case .lineage: try connection.noteLineage()
-        case .lock: stoppedWrites.look(connection)
+        case .lock: stoppedWrites.look(connection, for: lines ?? Lines())
         case .settling(let owners): try settle(owners, on: connection, until: lockDeadline)
         case .conflict: NativeThread.sleep(nanoseconds: Int64.random(in: 100_000...Int64(attempt) * 2_000_000))
         case .preparation, .versions: break
@@ -244,7 +244,7 @@ package final class PostgresEngine: StorageEngine {
             } catch let error as StorageError
                 where error.code == .busy && MonotonicTime.now.nanoseconds < deadline.nanoseconds
             {
-                stoppedWrites.look(connection)
+                stoppedWrites.look(connection, for: Lines(owners: owners))
             }
         }
     }

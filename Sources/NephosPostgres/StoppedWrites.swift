@@ -16,15 +16,21 @@ final class StoppedWrites: Sendable {
     private let options: PostgresOptions
     private let noted = Mutex<[WaitingWrite: MonotonicTime]>([:])
 
+    /// How long a session is noted that no look finds, in milliseconds.
+    private static let kept: Int64 = 60_000
+
     init(_ options: PostgresOptions) { self.options = options }
 
     /// A failure leaves the sessions, and the caller goes on waiting.
-    func look(_ connection: PostgresConnection) {
+    /// - Parameter lines: what the caller waits for.
+    func look(_ connection: PostgresConnection, for lines: Lines) {
         let look = options.lookMillisecondsOfWaits
-        guard let waiting = try? connection.waitingWrites(since: options.idleMilliseconds - look / 2) else { return }
+        let since = options.idleMilliseconds - look / 2
+        guard let waiting = try? connection.waitingWrites(holding: lines, since: since) else { return }
         let now = MonotonicTime.now
         let stopped = noted.withLock { noted in
-            noted = noted.filter { waiting[$0.key] != nil }
+            // Looks for other lines find others.
+            noted = noted.filter { waiting[$0.key] != nil || now.milliseconds - $0.value.milliseconds < Self.kept }
             for write in waiting.keys where noted[write] == nil { noted[write] = now }
             return noted.filter { waiting[$0.key] == true && now.milliseconds - $0.value.milliseconds >= look }
         }

@@ -332,6 +332,14 @@ import Testing
             }
         }
         await eventually { isStalled.withLock(\.self) }
+        let look = try PostgresConnection(try TestCluster.address.get(), options, damage: nil)
+        try look.use(StoreNumber(value: 1))
+        func waiting(_ owner: OwnerID) throws -> Int {
+            try look.waitingWrites(holding: Lines(owners: [owner]), since: 0).count
+        }
+        try await eventually { try waiting(.everyone) == 1 }
+        #expect(try waiting(OwnerID(rawValue: 7)) == 0, "who waits for another owner does not end it")
+        look.close()
         try await other.write(of: [.everyone]) { try $0.setClientChangeToken("other ", zone: zone) }
         proxy.stall(false)
         // Its session was ended, so it runs again, behind the other.

@@ -143,7 +143,7 @@ struct ProductionAccess: ServerAccess {
     ) async throws(Refusal) {
         do throws(ServiceError) {
             let address = SignInCounters.network(request.client) ?? ""
-            let object = AuditedEvent.object(place.container, place.environment.rawValue)
+            let object = AuditedEvent.object(place.container, place.environment.rawValue, of: route.path)
             try await known.audit(route.path, object, by: administrator.actor(address: address))
         } catch {
             throw Refusal(error)

@@ -124,7 +124,7 @@ struct DevelopmentAccess: ServerAccess {
         _ route: Route, of place: AdministrationPath, by administrator: Administrator, _ request: HTTPRequest
     ) async throws(Refusal) {
         do throws(ServiceError) {
-            let object = AuditedEvent.object(place.container, place.environment.rawValue)
+            let object = AuditedEvent.object(place.container, place.environment.rawValue, of: route.path)
             try await names?.audit(route.path, object, by: administrator.actor(address: ""))
         } catch {
             throw Refusal(error)

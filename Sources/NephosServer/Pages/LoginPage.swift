@@ -30,7 +30,10 @@ struct LoginPage: SessionPage {
             }
         } catch {
             let again = error.code == .authenticationRequired ? Self.signInAgain : ""
-            return show(self.form(error.reason) + again, status: error.code == .throttled ? 429 : 400)
+            let delay = error.retryAfter.map { ": wait \(Int64($0.rounded(.up))) seconds" } ?? ""
+            var response = show(self.form(error.reason + delay) + again, status: error.code == .throttled ? 429 : 400)
+            response.headers += Refusal(error).retryHeaders
+            return response
         }
     }
 

@@ -24,7 +24,8 @@ enum SignInRoutes {
             }
             return try await routed.answer { () async throws(ServiceError) in
                 try await installation.beginLogin(
-                    apiToken: apiToken, label: message.label ?? "", address: routed.request.client)
+                    apiToken: apiToken, label: message.label ?? "", keepsSignedIn: routed.request.origin == nil,
+                    address: routed.request.client)
             }
         },
         Route([.post], "/installation/logins/poll", bodyLimit: 16 * 1024, access: .open) { routed throws(Refusal) in

@@ -34,6 +34,8 @@ enum UnfinishedAdoption {
         var isUnfinished = try await installation.read { try $0.isAdoptionUnfinished() }
         // A production server has the stores of its containers alone. Without a container, the process that began the
         // adoption ended before its first write, or a backup of another server's container was restored.
+        let deleted = try await installation.read { Set(try $0.entries(BegunContainerDeletion.self).map(\.name)) }
+        let stores = stores.filter { !deleted.contains($0.container) }
         if !isUnfinished, !stores.isEmpty, try await installation.read({ try $0.hasNoContainer() }) {
             isUnfinished = await !LostInstallation.isOfProduction(stores, open)
         }

@@ -17,9 +17,10 @@ package struct AuditedEvent: StoredEntry, Hashable {
     /// In milliseconds since 1970; nil before the event is in a batch, as its entry's name has the time.
     package var time: Int64?
 
-    /// The object of an event in a container's environment.
-    package static func object(_ container: String, _ environment: String?) -> String {
-        environment.map { "\(container) \($0)" } ?? container
+    /// The object of an event in a container's environment. A deployment, which is asked of development, changes production.
+    package static func object(_ container: String, _ environment: String?, of event: String = "") -> String {
+        let environment = event.hasSuffix("/schema/deploy") ? ContainerEnvironment.production.rawValue : environment
+        return environment.map { "\(container) \($0)" } ?? container
     }
 
     /// The name of an entry: events sort by their times.

@@ -29,10 +29,12 @@ extension Installation {
         .authenticationFailed, .notAuthenticated, "the login has expired: begin it again")
 
     /// Begins a login that a person approves in a browser.
-    /// - Parameter apiToken: the API token of the container to sign in to; nil for the administration.
+    /// - Parameters:
+    ///   - apiToken: the API token of the container to sign in to; nil for the administration.
+    ///   - keepsSignedIn: whether the session lasts as that of a program, and not as that of a page.
     /// - Throws: `notAuthenticated` for an API token that allows no sign-in; `requestRateLimited`.
     package func beginLogin(
-        apiToken: String?, label: String, address: [UInt8]
+        apiToken: String?, label: String, keepsSignedIn: Bool = true, address: [UInt8]
     ) async throws(ServiceError) -> BegunLogin {
         try rates.admit(loginFrom: address)
         let place = try await place(
@@ -45,7 +47,8 @@ extension Installation {
             let login = StoredLogin(
                 container: place?.container, environment: place?.environment, app: place?.name,
                 label: StoredSession.label(label),
-                network: network, epoch: try transaction.tokenEpoch(), expiresAt: expiry)
+                network: network, epoch: try transaction.tokenEpoch(), keepsSignedIn: keepsSignedIn,
+                expiresAt: expiry)
             try transaction.put(login, secret.hash, expiresAt: expiry)
             try transaction.put(StoredLoginCode(login: secret.hash), codeHash, expiresAt: expiry)
         }
@@ -121,15 +124,16 @@ extension Installation {
                 let session = login.session, try transaction.entry(StoredSession.self, session) != nil,
                 let account = try transaction.entry(InstallationAccount.self, id)
             else { throw Self.unknownLogin }
+            let keepsSignedIn = login.keepsSignedIn ?? true
             let request = SignIn(
-                name: account.name, password: "", apiToken: nil, label: login.label, keepsSignedIn: true,
+                name: account.name, password: "", apiToken: nil, label: login.label, keepsSignedIn: keepsSignedIn,
                 address: address)
             try self.begin(
                 request, id, container: login.container, environment: login.environment, token, isOfBrowser: false,
                 in: transaction)
             try transaction.removeInstallationEntry(.login, hash)
             let signedIn = SignedIn(
-                token: token.text(), device: "", expiresAt: now + StoredSession.lifetime(keepsSignedIn: true))
+                token: token.text(), device: "", expiresAt: now + StoredSession.lifetime(keepsSignedIn: keepsSignedIn))
             return .signedIn(
                 signedIn, account: account.name, container: login.container, environment: login.environment)
         }

@@ -20,6 +20,8 @@ struct StoredLogin: StoredEntry {
     /// The browser's session in which it was approved: a login ends with it, as a new password ends both.
     var session: String?
     var isDenied = false
+    /// Whether its session lasts as that of a program; nil for true.
+    var keepsSignedIn: Bool?
     var expiresAt: Int64
 }
 

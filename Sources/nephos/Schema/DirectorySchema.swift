@@ -82,8 +82,9 @@ struct DirectorySchema: SchemaPlace {
         do {
             if let installation = try Cloud.installation(in: directory) {
                 defer { waiting { await installation.close() } }
-                let place = AuditedEvent.object(context.container, context.environment.rawValue)
-                try Cloud.audit("/nephos/schema/\(action)", place, in: installation)
+                let event = "/nephos/schema/\(action)"
+                let place = AuditedEvent.object(context.container, context.environment.rawValue, of: event)
+                try Cloud.audit(event, place, in: installation)
             }
         } catch {
             throw SchemaFailure((error as? StorageError)?.message ?? "\(error)")

@@ -89,4 +89,21 @@ import Testing
         }
         await server.close()
     }
+
+    @Test(arguments: [true, false])
+    func `a login of a page lasts as a sign-in in a browser, and that of a program longer`(isPage: Bool) async throws {
+        let server = try await ProviderServer()
+        let browser = Browser(server.production)
+        #expect(try await server.signIn(browser, by: "first", as: ProviderServer.ada).status == 303)
+        let login = try await server.installation.beginLogin(
+            apiToken: nil, label: "", keepsSignedIn: !isPage, address: [])
+        let page = await browser.get("/login")
+        #expect(await browser.post("/login", from: page, "action=approve&code=\(login.code)").status == 200)
+        guard case .signedIn(let signedIn, _, _, _) = try await server.installation.login(login.secret, address: [])
+        else { return #expect(Bool(false), "the login was approved") }
+        // The code's expiry is minutes from now.
+        let hours = (signedIn.expiresAt - login.expires) / 3_600_000
+        #expect(isPage ? hours == 0 : hours >= 13 * 24, "\(hours)")
+        await server.close()
+    }
 }

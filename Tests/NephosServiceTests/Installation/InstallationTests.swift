@@ -31,6 +31,27 @@ import Testing
         }
     }
 
+    @Test func `an installation whose only container is being deleted opens, and one beside data of dev does not`()
+        async throws
+    {
+        let (stores, container) = (TemporaryStores(), StoreID(container: "iCloud.a", environment: "development"))
+        defer { stores.remove() }
+        var provider = try stores.open()
+        var installation = try await Installation.open(provider)
+        try await installation.createContainer(container.container, by: TestInstallation.root)
+        await (try provider.open(container)).close()
+        try await installation.beginDeletion(ofContainer: container.container, by: TestInstallation.root)
+        await installation.close()
+        provider.close()
+        provider = try stores.open()
+        installation = try await Installation.open(provider)
+        #expect(try await installation.containersBeingDeleted() == [container.container])
+        await installation.close()
+        await (try provider.open(StoreID(container: "iCloud.b", environment: "development"))).close()
+        await #expect(throws: StorageError.self) { _ = try await Installation.open(provider) }
+        provider.close()
+    }
+
     @Test func `roles allow what they name, of their container, and changes need a sign-in of the last minutes`()
         async throws
     {
