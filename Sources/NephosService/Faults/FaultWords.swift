@@ -87,7 +87,10 @@ package enum FaultWords {
                 digits.unicodeScalars.append(scalar)
                 continue
             }
-            guard let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) else { return nil }
+            // `UInt32` takes a sign, too.
+            guard digits.first != "+", let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) else {
+                return nil
+            }
             scalars = rest
             return scalar
         }

@@ -42,14 +42,19 @@ enum ErrorSearch {
     /// `Error Domain=CKErrorDomain Code=14 …`, or Foundation's `… (CKErrorDomain error 14.)`.
     private static func description(in text: String) -> String? {
         for domain in ["CKErrorDomain", "CKInternalErrorDomain", "CKError code ", "CKError.Code(rawValue: "] {
-            guard let range = text.firstRange(of: domain) else { continue }
-            let mark = text[range.upperBound...].prefix(longestMark).prefix { !$0.isNumber && $0 != "\n" }
-            let number = text[mark.endIndex...].prefix { $0.isNumber }
-            let code = ErrorPages.codes.first {
-                domain == "CKInternalErrorDomain"
-                    ? $0.serverCodes.contains(String(number)) : String($0.number) == number
+            for range in text.ranges(of: domain) {
+                let mark = text[range.upperBound...].prefix(longestMark).prefix { !$0.isNumber && $0 != "\n" }
+                // Another number than a code has other words before it, or a sign.
+                guard ["", "code", "error"].contains(mark.filter(\.isLetter).lowercased()), !mark.contains("-") else {
+                    continue
+                }
+                let number = text[mark.endIndex...].prefix { $0.isNumber }
+                let code = ErrorPages.codes.first {
+                    domain == "CKInternalErrorDomain"
+                        ? $0.serverCodes.contains(String(number)) : String($0.number) == number
+                }
+                if let code { return code.name }
             }
-            if let code { return code.name }
         }
         var rest = text[...]
         while let open = rest.firstIndex(of: "(") {

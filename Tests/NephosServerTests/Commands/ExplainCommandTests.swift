@@ -57,6 +57,8 @@ import Testing
         ("serverErrorCode: CONFLICT", "serverRecordChanged"), ("ckErrorCode=CONFLICT", "serverRecordChanged"),
         ("CKErrorDomain:23", "zoneBusy"), ("CKErrorDomain, code 23", "zoneBusy"), ("CKError code 23", "zoneBusy"),
         ("CKError.Code(rawValue: 23)", "zoneBusy"),
+        ("CKErrorDomain at 10:14. Error Domain=CKErrorDomain Code=23", "zoneBusy"),
+        ("CKErrorDomain error -1, CKErrorDomain error 23", "zoneBusy"),
         (#"Error Domain=CKInternalErrorDomain Code=1011 "Failed to modify some records""#, "partialFailure"),
     ])
     func `the code that a log or an answer names is found`(text: String, _ name: String) async throws {

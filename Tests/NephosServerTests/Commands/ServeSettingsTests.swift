@@ -264,6 +264,8 @@ import Testing
         chmod(good.keyFile, 0o644)
         let readable = try await check("url = https://a.example.org\n", pair)
         #expect(readable.output.contains("may read the secret in \(good.keyFile): chmod o-r"), "\(readable)")
+        chmod(URL(fileURLWithPath: good.keyFile).deletingLastPathComponent().path, 0o700)
+        #expect(try await !check("url = https://a.example.org\n", pair).output.contains("may read the secret"))
         #expect(try await check("url = https://a.b.example.org\n", pair).output.contains("is not for a.b.example.org"))
         let missing = try await StartedNephos(
             [
