@@ -189,11 +189,11 @@ enum PostgresSQL {
         SELECT nextval('change_sequence'), \(versionColumns),
             CASE WHEN synchronous = \(PostgresTables.isSynchronous) THEN 1 ELSE 0 END, \(microseconds),
             1 / sign(catalog_version + 1)
-        FROM store CROSS JOIN installation WHERE store.id = {store}
+        FROM store JOIN installation ON installation.id = 1 WHERE store.id = {store}
         """)
     /// In the order of `SharedContent`.
     static let versions = rendered(
-        "SELECT \(versionColumns) FROM store CROSS JOIN installation WHERE store.id = {store}")
+        "SELECT \(versionColumns) FROM store JOIN installation ON installation.id = 1 WHERE store.id = {store}")
     private static let versionColumns = "catalog_version, subscribed_version, incarnation"
     static let advanceCatalog = rendered("UPDATE store SET catalog_version = catalog_version + 1 WHERE id = {store}")
     static let insertSubscribedType = rendered(
@@ -211,9 +211,11 @@ enum PostgresSQL {
     static let zoneWithRecord = rendered(
         """
         SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)
-        FROM store CROSS JOIN installation
+        FROM store JOIN installation ON installation.id = 1
         LEFT JOIN zone ON zone.owner = $1 AND zone.name = $2 AND zone.deleted = 0
-        LEFT JOIN record ON record.owner = zone.owner AND record.zone = zone.id AND record.name = $3
+        LEFT JOIN LATERAL (
+            SELECT * FROM record WHERE owner = $1 AND zone = zone.id AND name = $3 OFFSET 0
+        ) AS record ON TRUE
         WHERE store.id = {store}
         """)
     /// Two of a zone by its name, beside which that is not changed.

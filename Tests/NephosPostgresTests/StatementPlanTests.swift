@@ -11,6 +11,12 @@ import Testing
         .rowsWithoutZone, .rowsWithoutAccount, .savepoint, .releaseSavepoint, .rollbackToSavepoint, .lastSequence,
         .setLastSequence,
     ]
+    /// Statements of this engine alone.
+    private static let own = [
+        ("ownZoneWithRecord", PostgresSQL.zoneWithRecord), ("ownZoneForFeed", PostgresSQL.zoneForFeed),
+        ("ownRecordsOfZone", PostgresSQL.recordsOfZone), ("ownRecordOfZone", PostgresSQL.recordOfZone),
+        ("ownSharesOfZone", PostgresSQL.sharesOfZone), ("ownVersions", PostgresSQL.versions),
+    ]
     /// Tables with one row, or a few, for each store.
     private static let small: Set<String> = ["store", "store_secret"]
 
@@ -67,9 +73,9 @@ import Testing
     /// - Returns: the statements of which a plan reads a table without a range of an index.
     private func scans(_ round: String, _ connection: PostgresConnection) throws -> [String] {
         var found: [String] = []
-        for sql in SQL.allCases where !Self.withoutPlan.contains(sql) {
-            let text = PostgresSQL.text(sql)
-            let name = "\(round)_\(sql.rawValue)"
+        let shared = SQL.allCases.filter { !Self.withoutPlan.contains($0) }.map { ("\($0)", PostgresSQL.text($0)) }
+        for (sql, text) in shared + Self.own {
+            let name = "\(round)_\(sql)"
             try connection.execute("PREPARE \(name) AS \(text)")
             let count = text.matches(of: #/\$(\d+)/#).compactMap { Int($0.output.1) }.max() ?? 0
             let values = [String](repeating: "NULL", count: count).joined(separator: ", ")
@@ -80,13 +86,20 @@ import Testing
                         of: #/(Seq Scan|Index(?: Only)? Scan(?: Backward)? using \w+) on (\w+)/#),
                     !Self.small.contains(String(scan.2))
                 else { continue }
-                let hasRange = lines.dropFirst(index + 1).first?.contains("Index Cond:") ?? false
+                let range = lines.dropFirst(index + 1).first ?? ""
+                let hasRange = range.contains("Index Cond:")
                 // A row is found by its name, and not looked for among those of its zone.
                 if let filter = lines.dropFirst(index + 2).first, round != "empty",
                     filter.contains(#/^ *Filter:.*\b(name|target|source) = /#),
                     !lines[index + 1].contains(#/\b(id|name|sequence|target|source) = /#)
                 {
                     found.append("\(sql): \(line.drop { $0 == " " }) \(filter.drop { $0 == " " })")
+                }
+                // Without its zone a name is looked for in all index entries of the owner.
+                if PostgresTables.ofZones.contains(String(scan.2)), range.contains(#/\b(name|target|source) = /#),
+                    !range.contains("zone = ")
+                {
+                    found.append("\(sql): \(line.drop { $0 == " " }) \(range.drop { $0 == " " })")
                 }
                 if line.contains("Seq Scan") || !hasRange { found.append("\(sql): \(line.drop { $0 == " " })") }
             }
