@@ -48,12 +48,12 @@ extension PostgresConnection {
         return queries
     }
 
-    /// Returns the sessions that hold one of the lines and wait for their server amid a statement, for the rest of it or for the server
-    /// to read the answer: PostgreSQL waits without a limit, as the time-out for idle transactions counts between statements
-    /// alone. Only those of this role: of others it does not see what they wait for.
+    /// Returns the sessions that hold one of the lines and wait for their server amid a statement, for the rest of it or for
+    /// the server to read the answer: PostgreSQL waits without a limit, as the time-out for idle transactions counts between
+    /// statements alone. Only those of this role: of others it does not see what they wait for.
     /// - Returns: the sessions, each with whether its statement began that long ago.
     func waitingWrites(holding lines: Lines, since milliseconds: Int) throws -> [WaitingWrite: Bool] {
-        // Writes of others share the store's lock.
+        // A shared lock of the store blocks no write of an owner.
         let store = """
             objsubid = 2 AND classid::bigint = \(UInt32(bitPattern: lockPrefix)) AND objid::bigint = \(store.value) \
             \(lines.isAlone ? "" : "AND mode = 'ExclusiveLock'")
@@ -62,7 +62,7 @@ extension PostgresConnection {
             let key = UInt64(bitPattern: lineKey(of: owner))
             return "objsubid = 1 AND classid::bigint = \(key >> 32) AND objid::bigint = \(key & 0xffff_ffff)"
         }
-        let condition = ([store] + owners).joined(separator: " OR ")
+        let isWanted = ([store] + owners).map { "(\($0))" }.joined(separator: " OR ")
         let rows = try ask(
             """
             SELECT pid::text, \(Self.statementStart)::text,
@@ -70,7 +70,8 @@ extension PostgresConnection {
             FROM pg_stat_activity AS session
             WHERE datname = current_database() AND usename = current_user AND state = 'active'
                 AND wait_event IN ('ClientRead', 'ClientWrite') AND EXISTS (
-                    SELECT FROM pg_locks AS held WHERE held.pid = session.pid AND locktype = 'advisory' AND granted AND (\(condition)))
+                    SELECT FROM pg_locks AS held
+                    WHERE held.pid = session.pid AND locktype = 'advisory' AND granted AND (\(isWanted)))
             """)
         let writes = rows.map { (WaitingWrite(session: $0[0], since: $0[1]), $0[2] == "true") }
         return Dictionary(writes, uniquingKeysWith: { $0 || $1 })

@@ -22,7 +22,8 @@ extension PostgresConnection {
     /// Creates extended statistics of the dependency of zone on owner. Without them the planner multiplies the selectivities
     /// of owner and zone, estimates one record per zone, and chooses any index of the zone.
     ///
-    /// Sets `n_distinct`: beside owners of one record each, which `ANALYZE` finds, an owner's zone soon has thousands.
+    /// Sets `n_distinct` of owner and zone to 100 rows each. `ANALYZE` of many owners with one record estimates one, too, and
+    /// the zone of a growing owner soon has thousands.
     ///
     /// A failure is logged, and the next start tries again.
     private func makeStatistics(_ options: PostgresOptions) {
@@ -36,7 +37,7 @@ extension PostgresConnection {
                     ALTER TABLE zone ALTER owner SET (n_distinct = -0.01);
                     SET lock_timeout = '\(options.lockMilliseconds)ms'
                     """)
-                _ = try ask("ANALYZE (SKIP_LOCKED) \(table)")
+                _ = try ask("ANALYZE (SKIP_LOCKED) \(table), zone")
             }
         } catch {
             options.log("statistics for the planner could not be made: \(error)")

@@ -207,7 +207,8 @@ enum PostgresSQL {
     static let subscribedTypes = rendered(
         "SELECT owner, record_type FROM subscribed_type WHERE {store: owner} AND version > $1")
 
-    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none.
+    /// A live zone by its name, its record of a name, and the versions: parts of one row, null where there is none. `OFFSET 0`
+    /// keeps the planner from a scan of the owner's entries without the zone's number.
     static let zoneWithRecord = rendered(
         """
         SELECT \(SQL.qualified(SQL.zoneColumns, "zone")), \(SQL.recordColumns(of: "record")), \(versionColumns)

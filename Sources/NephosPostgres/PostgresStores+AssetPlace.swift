@@ -41,7 +41,8 @@ extension PostgresStores {
         _ = try checkAssets(in: place)
     }
 
-    /// Forgets where the files are, where no store has any.
+    /// Deletes the noted place if the database has no store, so that the next server notes its own. Blocks.
+    /// - Throws: `StorageError`.
     package func forgetUnusedAssetPlace() throws {
         try connected { connection in
             _ = try connection.ask("DELETE FROM asset_place WHERE NOT EXISTS (SELECT FROM store)")

@@ -16,7 +16,7 @@ final class StoppedWrites: Sendable {
     private let options: PostgresOptions
     private let noted = Mutex<[WaitingWrite: MonotonicTime]>([:])
 
-    /// How long a session is noted that no look finds, in milliseconds.
+    /// The time in milliseconds for which a session stays noted without being found again.
     private static let kept: Int64 = 60_000
 
     init(_ options: PostgresOptions) { self.options = options }
@@ -29,7 +29,7 @@ final class StoppedWrites: Sendable {
         guard let waiting = try? connection.waitingWrites(holding: lines, since: since) else { return }
         let now = MonotonicTime.now
         let stopped = noted.withLock { noted in
-            // Looks for other lines find others.
+            // A look for other lines finds other sessions.
             noted = noted.filter { waiting[$0.key] != nil || now.milliseconds - $0.value.milliseconds < Self.kept }
             for write in waiting.keys where noted[write] == nil { noted[write] = now }
             return noted.filter { waiting[$0.key] == true && now.milliseconds - $0.value.milliseconds >= look }

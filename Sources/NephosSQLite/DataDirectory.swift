@@ -9,7 +9,7 @@ package final class DataDirectory: StoreProvider {
     package let path: String
     let options: SQLiteOptions
     private let lock: DirectoryLock
-    /// The stores that must not be made anew; nil where any may be.
+    /// The stores that are not recreated without their files; nil without a list.
     private let list: StoreList?
     private let engines = Mutex<[StoreID: WeakEngine]>([:])
 
@@ -18,8 +18,8 @@ package final class DataDirectory: StoreProvider {
     }
 
     /// Opens the directory, and creates it if it is missing.
-    /// - Parameter listsStores: whether the stores are listed, so that none is made anew once it is lost. A directory with a
-    ///   list goes on with it.
+    /// - Parameter listsStores: whether stores are added to a list, and not recreated once lost. An existing list is used in
+    ///   any case.
     /// - Throws: `StorageError` `.inUse` if a process has the directory open, or `.inputOutput`.
     package init(path: String, options: SQLiteOptions = SQLiteOptions(), listsStores: Bool = false) throws {
         try FileSystem.makeDirectory(path)

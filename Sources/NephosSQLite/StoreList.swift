@@ -2,15 +2,16 @@ import Glibc
 import NephosStorage
 import Synchronization
 
-/// The stores that a production server has in a data directory, in the file `stores`: a container and an environment each
-/// line. One whose file is gone is not made anew: devices would take an empty store for deleted data.
+/// The list of a production server's stores in a data directory: the file `stores`, a container and an environment per line.
+/// A listed store without its file is not recreated: devices would treat an empty store as deleted data.
 final class StoreList: Sendable {
     private let path: String
     private let stores: Mutex<Set<StoreID>>
 
     /// Reads the list of a directory.
-    /// - Parameter creates: whether it is made if there is none.
-    /// - Returns: nil if there is none.
+    /// - Parameter creates: whether a missing list is created.
+    /// - Returns: nil without a list.
+    /// - Throws: `StorageError`.
     init?(in directory: String, creates: Bool = false) throws {
         path = "\(directory)/stores"
         guard let text = try Self.text(path) else {
@@ -23,7 +24,7 @@ final class StoreList: Sendable {
             Set(lines.filter { $0.count == 2 }.map { StoreID(container: String($0[0]), environment: String($0[1])) }))
     }
 
-    /// Nil if there is no file.
+    /// - Returns: the content of the file; nil if it does not exist.
     private static func text(_ path: String) throws -> String? {
         let descriptor = FileSystem.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -65,14 +66,14 @@ final class StoreList: Sendable {
         }
     }
 
-    /// - Throws: `StorageError` `.damaged` for a store of the list, whose file is not there.
+    /// - Throws: `StorageError` `.damaged` if the list has the store.
     func refuse(missing id: StoreID) throws {
         guard all.contains(id) else { return }
         throw StorageError(
             .damaged,
             """
-            The store of \(id.container), \(id.environment) is missing, and is not made anew: devices would take it for deleted \
-            data. Restore it (nephos restore --container \(id.container)), or remove its line from \(path) to start empty
+            The store of \(id.container), \(id.environment) is missing, and is not recreated: devices would treat an empty one as \
+            deleted data. Restore it (nephos restore --container \(id.container)), or remove its line from \(path) to start empty
             """)
     }
 }

@@ -17,7 +17,7 @@ package struct StoredDirectory: Sendable {
 
     package func existingStores() throws -> [StoreID] { try DataDirectory.stores(in: path) }
 
-    /// The stores that a production server had here, and that are lost.
+    /// Returns the listed stores without a file.
     package func missingStores() throws -> [StoreID] {
         let missing = try StoreList(in: path)?.all.filter { !exists($0) } ?? []
         return missing.sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }

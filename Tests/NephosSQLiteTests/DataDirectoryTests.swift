@@ -126,7 +126,7 @@ import Testing
         second.close()
     }
 
-    @Test func `a listed store that is lost is not made anew, until its container is removed`() async throws {
+    @Test func `a listed store without its file is not recreated until its container is removed`() async throws {
         let other = StoreID(container: "iCloud.b", environment: "production")
         var directory = try DataDirectory(path: path, listsStores: true)
         for id in [store, other] { await (try directory.open(id)).close() }

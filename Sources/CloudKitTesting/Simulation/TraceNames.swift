@@ -23,8 +23,8 @@ struct TraceNames {
         return result + rest
     }
 
-    /// Returns changes of items in an order that is the same with other identifiers: by the numbers of those that appeared,
-    /// then by their values.
+    /// Returns changes of items, sorted by the numbers of the items in the trace, then by value. Random identifiers do not change
+    /// the order.
     func sorted(_ changes: [String: String?]) -> [(item: String, value: String?)] {
         func key(_ change: (key: String, value: String?)) -> (Int, String, String) {
             (numbers[change.key] ?? .max, change.value ?? "", change.key)

@@ -30,8 +30,7 @@ struct LoginPage: SessionPage {
             }
         } catch {
             let again = error.code == .authenticationRequired ? Self.signInAgain : ""
-            let delay = error.retryAfter.map { ": wait \(Int64($0.rounded(.up))) seconds" } ?? ""
-            var response = show(self.form(error.reason + delay) + again, status: error.code == .throttled ? 429 : 400)
+            var response = show(self.form(error.reasonWithDelay) + again, status: error.code == .throttled ? 429 : 400)
             response.headers += Refusal(error).retryHeaders
             return response
         }

@@ -114,8 +114,7 @@ struct SignInPage {
         } catch {
             guard error.code == .authenticationFailed || error.code == .throttled else { throw Refusal(error) }
             guard error.code == .throttled else { return try await show(nil, error.reason, status: 403) }
-            let delay = error.retryAfter.map { ": wait \(Int64($0.rounded(.up))) seconds" } ?? ""
-            var response = try await show(nil, error.reason + delay, status: 429)
+            var response = try await show(nil, error.reasonWithDelay, status: 429)
             response.headers += Refusal(error).retryHeaders
             return response
         }

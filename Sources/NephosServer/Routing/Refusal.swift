@@ -102,3 +102,10 @@ package struct Refusal: Error {
         seconds.map { [HTTPHeader("Retry-After", String(Int64($0.rounded(.up))))] } ?? []
     }
 }
+
+extension ServiceError {
+    /// The reason for a page, with the delay after which a retry may succeed.
+    var reasonWithDelay: String {
+        reason + (retryAfter.map { ": wait \(Int64($0.rounded(.up))) seconds" } ?? "")
+    }
+}

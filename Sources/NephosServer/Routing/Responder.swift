@@ -153,7 +153,7 @@ package final class Responder: Sendable {
         let isWatched = recent.isWatched(at: now)
         guard log != nil || isWatched, recorded != .none else { return nil }
         let skipsSuccesses = isWatched && log == nil && recent.isOverrun(at: now)
-        // A request that is logged is recorded anyway: who looks later finds its errors.
+        // A server with a log records every request, so a later reader finds its errors.
         let details = RequestDetails(isWatched: isWatched, isLogged: log != nil, isSummarized: !skipsSuccesses)
         return (details, skipsSuccesses)
     }

@@ -183,6 +183,8 @@ struct MigrateCommand {
                 let rows = try StoreMove.run(from: from, to: to)
                 Console.print("\(id.text): \(rows.map { "\($0) rows" } ?? "copied before")\n")
             } catch let error as StorageError {
+                // A refusal leaves no mark on a place that has every store.
+                _ = try? target.end()
                 throw StorageError(error.code, "\(id.text): \(error.message)")
             }
         }

@@ -55,7 +55,7 @@ struct StoredData {
         try chosen(of: try directory.existingStores(), in: directory.path)
     }
 
-    /// Returns the selected stores that the directory had, and that are lost.
+    /// Returns the selected stores that the directory lists, and whose files are missing.
     func missingStores(in directory: StoredDirectory) throws -> [StoreID] {
         try directory.missingStores().filter { container == nil || $0.container == container }
     }

@@ -32,7 +32,7 @@ import Testing
         #expect(first != (try await simulation(seed: 4).run(steps: 150)))
     }
 
-    /// A change of the requests that the library or the apps of these tests send changes the traces: record them anew then.
+    /// Other requests of the library, or of the apps of these tests, give other traces, which replace the recorded ones.
     @Test(arguments: [(UInt64(3), 238, UInt64(13_111_090_004_708_237_061)), (8, 219, 13_342_314_170_898_005_608)])
     func `a seed gives the trace that another machine recorded`(seed: UInt64, count: Int, hash: UInt64) async throws {
         let trace = try await simulation(seed: seed, accounts: ["mei", "tom"]).run(steps: 100)
