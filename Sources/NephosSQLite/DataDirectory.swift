@@ -42,7 +42,7 @@ package final class DataDirectory: StoreProvider {
             if let engine = engines[id]?.engine, !engine.isClosed {
                 throw StorageError(.inUse, "The store \(id.container), \(id.environment) is open already.")
             }
-            if !exists(id) { try list?.refuse(missing: id) }
+            _ = try exists(id)
             let engine = try SQLiteEngine(path: try file(for: id), options: options, lease: lock)
             engines[id] = WeakEngine(engine: engine)
             try list?.add(id)
@@ -56,9 +56,12 @@ package final class DataDirectory: StoreProvider {
         return AssetDirectory(path: "\(path)/\(id.container)/\(id.environment).assets")
     }
 
-    package func exists(_ id: StoreID) -> Bool {
-        Self.isSafe(id.container) && Self.isSafe(id.environment)
-            && FileSystem.exists("\(path)/\(id.container)/\(id.environment).sqlite")
+    /// - Throws: `StorageError` `.damaged` for a listed store without its file: a reader must not treat it as empty.
+    package func exists(_ id: StoreID) throws -> Bool {
+        guard Self.isSafe(id.container), Self.isSafe(id.environment) else { return false }
+        if FileSystem.exists("\(path)/\(id.container)/\(id.environment).sqlite") { return true }
+        try list?.refuse(missing: id)
+        return false
     }
 
     package var keepsStores: Bool { true }

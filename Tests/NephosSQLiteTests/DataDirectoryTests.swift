@@ -142,6 +142,9 @@ import Testing
             #expect(
                 error?.code == .damaged
                     && error?.message.contains("iCloud.org.example.App, development is missing") == true)
+            // A read of a store that does not exist finds nothing, and this one is not read so.
+            #expect(throws: StorageError.self) { _ = try directory.exists(store) }
+            #expect(try directory.exists(other))
             #expect(!FileManager.default.fileExists(atPath: "\(path)/\(store.container)"))
             await (try directory.open(other)).close()
             directory.close()

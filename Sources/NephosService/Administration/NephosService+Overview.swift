@@ -18,14 +18,14 @@ extension NephosService {
             let ids = (known + empty).sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
             var containers: [ServiceOverview.Container] = []
             for id in ids.prefix(Limits.overviewContainers) {
+                if empty.contains(id) {
+                    containers.append(ServiceOverview.Container(container: id.container, environment: id.environment))
+                    continue
+                }
                 let container = try await stores.usingExisting(id) { store in
                     try await store?.engine.read { try Self.overview(id, records, $0) }
                 }
-                if let container {
-                    containers.append(container)
-                } else if empty.contains(id) {
-                    containers.append(ServiceOverview.Container(container: id.container, environment: id.environment))
-                }
+                if let container { containers.append(container) }
             }
             return ServiceOverview(containers: containers, isComplete: ids.count <= Limits.overviewContainers)
         } catch {

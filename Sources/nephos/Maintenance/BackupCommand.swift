@@ -162,7 +162,7 @@ struct RestoreCommand {
         for id in stores { try await BlockingPool.network.run { try source.check(id) } }
         let isContinued = try unfinished.begin(stores, from: path)
         var problems = 0
-        for id in stores where !(isContinued && target.exists(id)) {
+        for id in stores where !(isContinued && present.exists(id)) {
             // Files are restored before their store, so that every existing store has its files.
             let directory = try StoredDirectory(path: data.path)
             let copied = try await StoredFiles.copy(id, in: source, from: source.assets(of: id)) {
@@ -213,7 +213,8 @@ enum StoredFiles {
 
     /// - Throws: `Cloud.Failure` if the directory has one of the stores.
     static func checkHasNone(of stores: [StoreID], _ target: DataDirectory) throws {
-        guard let first = stores.first(where: target.exists) else { return }
+        let present = try StoredDirectory(path: target.path)
+        guard let first = stores.first(where: present.exists) else { return }
         throw Cloud.Failure(
             message:
                 "\(target.path) has the store \(first.text) already. Nothing was changed. "
