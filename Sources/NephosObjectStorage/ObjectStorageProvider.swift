@@ -27,6 +27,7 @@ package struct ObjectStorageProvider: StoreProvider {
     }
 
     package func existingStores() throws -> [StoreID] { try stores.existingStores() }
+    package func missingStores() throws -> [StoreID] { try stores.missingStores() }
     package func storesWithWork() throws -> [StoreID]? { try stores.storesWithWork() }
     package func exists(_ id: StoreID) throws -> Bool { try stores.exists(id) }
     package var keepsStores: Bool { stores.keepsStores }
@@ -38,16 +39,12 @@ package struct ObjectStorageProvider: StoreProvider {
     package func checkErasesDeletedRows() throws { try stores.checkErasesDeletedRows() }
     package func eraseDeletedRows() throws { try stores.eraseDeletedRows() }
 
-    package func beginRemoval(of container: String) throws {
-        try stores.beginRemoval(of: container)
-        try RemovedDirectory(container, in: spool).begin()
-    }
-
-    package func removePiece(of container: String, limit: Int) throws -> Bool {
-        if try RemovedDirectory(container, in: spool).removePiece(limit: limit) { return true }
+    package func removalPiece(of container: String, limit: Int) throws -> RemovalPiece? {
+        if let piece = try stores.removalPiece(of: container, limit: limit) { return piece }
+        if let piece = try RemovalPiece.files(of: container, in: spool, limit: limit) { return piece }
         let objects = try requests.list(after: "", under: "\(container)/", limit: Self.objectsPerPiece).keys
-        for object in objects { try requests.delete(object) }
-        return try !objects.isEmpty || stores.removePiece(of: container, limit: limit)
+        if objects.isEmpty { return nil }
+        return RemovalPiece { [requests] in for object in objects { try requests.delete(object) } }
     }
 
     /// The maximum number of objects per piece: each takes a round trip.

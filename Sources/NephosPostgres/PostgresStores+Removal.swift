@@ -1,4 +1,4 @@
-import NephosStorage
+package import NephosStorage
 import Synchronization
 
 /// A container is removed in pieces, as all stores share the tables: a deletion of all rows of one would hold its locks, and
@@ -10,47 +10,50 @@ import Synchronization
 extension PostgresStores {
     static let removedVersion: Int64 = -1
 
-    package func beginRemoval(of container: String) throws {
-        let name = PostgresAddress.literal(container)
+    package func removalPiece(of container: String, limit: Int) throws -> RemovalPiece? {
+        let find = """
+            SELECT id::text, catalog_version::text FROM store
+            WHERE container = \(PostgresAddress.literal(container)) AND catalog_version <> 0
+            """
+        let stores = try removing { try $0.ask(find) }.compactMap { row in
+            Int64(row[0]).map { (number: StoreNumber(value: $0), isRemoved: row[1] == "\(Self.removedVersion)") }
+        }
+        let present = stores.filter { !$0.isRemoved }.map(\.number)
+        if !present.isEmpty { return RemovalPiece { [self] in try beginRemoval(of: present) } }
+        if let store = stores.first?.number {
+            return RemovalPiece { [self] in try removing { try removeRows(of: store, limit: limit, $0) } }
+        }
+        temporaryAssets.withLock { stores in stores = stores.filter { $0.key.container != container } }
+        return try assetDirectory.flatMap { try RemovalPiece.files(of: container, in: $0, limit: limit) }
+    }
+
+    private func beginRemoval(of stores: [StoreNumber]) throws {
         try connected { connection in
-            let stores = try connection.ask(
-                "SELECT id::text FROM store WHERE container = \(name) AND catalog_version > 0"
-            ).compactMap(\.first)
             for store in stores {
                 // Behind the writes that are under way.
                 try connection.runInTransaction([
-                    "SELECT pg_advisory_xact_lock(\(PostgresAddress.lockKey(prefix).1), \(store))::text",
-                    "UPDATE store SET catalog_version = \(Self.removedVersion) WHERE id = \(store)",
+                    "SELECT pg_advisory_xact_lock(\(PostgresAddress.lockKey(prefix).1), \(store.value))::text",
+                    "UPDATE store SET catalog_version = \(Self.removedVersion) WHERE id = \(store.value)",
                 ])
             }
         }
-        try assetsOfRemoved(container)?.begin()
     }
 
-    package func removePiece(of container: String, limit: Int) throws -> Bool {
-        if try assetsOfRemoved(container)?.removePiece(limit: limit) == true { return true }
-        let name = PostgresAddress.literal(container)
-        return try removing { connection in
-            let removed = "container = \(name) AND catalog_version = \(Self.removedVersion)"
-            for text in try connection.ask("SELECT id::text FROM store WHERE \(removed)").compactMap(\.first) {
-                guard let id = Int64(text) else { continue }
-                var tables = try unfinishedTables.withLock { $0[id] } ?? connection.storeTables()
-                while let table = tables.last {
-                    let store = StoreNumber(value: id)
-                    // Rows that another server removes meanwhile count for none.
-                    if try connection.remove(limit, rowsOf: store, from: table) > 0
-                        || connection.hasRows(of: store, in: table)
-                    {
-                        unfinishedTables.withLock { $0[id] = tables }
-                        return true
-                    }
-                    tables.removeLast()
-                }
-                unfinishedTables.withLock { $0[id] = nil }
-                _ = try connection.ask("UPDATE store SET container = '.' || id WHERE id = \(id)")
+    /// Removes some rows of a removed store. After the last one the store has no container any more.
+    private func removeRows(of store: StoreNumber, limit: Int, _ connection: PostgresConnection) throws {
+        var tables = try unfinishedTables.withLock { $0[store.value] } ?? connection.storeTables()
+        while let table = tables.last {
+            // Rows that another server removes meanwhile count for none.
+            if try connection.remove(limit, rowsOf: store, from: table) > 0
+                || connection.hasRows(of: store, in: table)
+            {
+                let left = tables
+                return unfinishedTables.withLock { $0[store.value] = left }
             }
-            return false
+            tables.removeLast()
         }
+        unfinishedTables.withLock { $0[store.value] = nil }
+        _ = try connection.ask("UPDATE store SET container = '.' || id WHERE id = \(store.value)")
     }
 }
 

@@ -12,7 +12,7 @@ package final class PostgresStores: StoreProvider {
     private let clock: DatabaseClock
     private let statistics = TableStatistics()
     private let meter: WaitMeter
-    private let assetDirectory: String?
+    let assetDirectory: String?
     /// The connection that stores are looked for on: anybody may name any.
     private let looking = Mutex<PostgresConnection?>(nil)
     /// The connection that removes stores.
@@ -21,7 +21,7 @@ package final class PostgresStores: StoreProvider {
     let unfinishedTables = Mutex<[Int64: [StoreTable]]>([:])
     package let blanks: (any StoreProvider)?
     /// The files of stores without an asset directory, by store.
-    private let temporaryAssets = Mutex<[StoreID: AssetDirectory]>([:])
+    let temporaryAssets = Mutex<[StoreID: AssetDirectory]>([:])
     /// Keeps servers from stores that are copied.
     private let lockOfCopy = Mutex<(any StoreLock)?>(nil)
 
@@ -273,12 +273,6 @@ package final class PostgresStores: StoreProvider {
             try connection.execute("SET statement_timeout = 0")
             try connection.execute("VACUUM (FULL) wrapped_key")
         }
-    }
-
-    /// The directory of a removed container's files; nil where they are elsewhere.
-    func assetsOfRemoved(_ container: String) -> RemovedDirectory? {
-        temporaryAssets.withLock { stores in stores = stores.filter { $0.key.container != container } }
-        return assetDirectory.map { RemovedDirectory(container, in: $0) }
     }
 
     package func close() {

@@ -64,6 +64,11 @@ package final class DataDirectory: StoreProvider {
         return false
     }
 
+    /// Removes the stores without a file from the list, once a copy has brought all that exist.
+    package func removeMissingStores() throws {
+        try list?.removeMissing { !FileSystem.exists("\(path)/\($0.container)/\($0.environment).sqlite") }
+    }
+
     package var keepsStores: Bool { true }
 
     package var identity: String { lock.identity }
@@ -71,6 +76,10 @@ package final class DataDirectory: StoreProvider {
     package var blanks: (any StoreProvider)? { MemoryStores(options: options) }
 
     package func existingStores() throws -> [StoreID] { try Self.stores(in: path) }
+
+    package func missingStores() throws -> [StoreID] {
+        try list == nil ? [] : StoredDirectory(path: path).missingStores()
+    }
 
     static func stores(in path: String) throws -> [StoreID] {
         let containers = try FileSystem.names(in: path).filter { name in
@@ -99,19 +108,20 @@ package final class DataDirectory: StoreProvider {
         }
     }
 
-    package func beginRemoval(of container: String) throws {
+    package func removalPiece(of container: String, limit: Int) throws -> RemovalPiece? {
         try Self.check(container, "container identifier")
-        try engines.withLock { engines in
-            let isOpen = engines.contains { $0.container == container && $1.engine?.isClosed == false }
-            if isOpen { throw StorageError(.busy, "A store of \(container) is open.") }
-            try list?.remove(container)
-            try RemovedDirectory(container, in: path).begin()
+        let directory = RemovedDirectory(container, in: path)
+        let isListed = list?.all.contains { $0.container == container } == true
+        guard isListed || directory.exists else { return nil }
+        return RemovalPiece { [self] in
+            try engines.withLock { engines in
+                let isOpen = engines.contains { $0.container == container && $1.engine?.isClosed == false }
+                if isOpen { throw StorageError(.busy, "A store of \(container) is open.") }
+                try list?.remove(container)
+                try directory.rename()
+            }
+            try directory.removePiece(limit: limit)
         }
-    }
-
-    package func removePiece(of container: String, limit: Int) throws -> Bool {
-        try Self.check(container, "container identifier")
-        return try RemovedDirectory(container, in: path).removePiece(limit: limit)
     }
 
     package func close() {

@@ -14,9 +14,10 @@ final class DirectoryLock: Sendable {
     /// - Throws: `StorageError` `.inUse` if a process holds the lock, even if it is this process.
     init(directory: String) throws {
         let path = "\(directory)/.lock"
-        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw StorageError(system: errno, while: "opening \(path)") }
-        Self.giveToOwner(of: directory, descriptor)
+        // A file of root's would keep a server of the directory's owner from its lock.
+        try FileSystem.giveToOwner(of: directory, descriptor, path)
         var held = [descriptor]
         do {
             try Self.lock(descriptor, path, directory, namedIn: descriptor)
@@ -35,13 +36,6 @@ final class DirectoryLock: Sendable {
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
         _ = ftruncate(descriptor, off_t(text.count))
         descriptors = Mutex(held)
-    }
-
-    /// A file of root's would keep a server of the directory's owner from its lock.
-    private static func giveToOwner(of directory: String, _ descriptor: Int32) {
-        var status = stat()
-        guard geteuid() == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return }
-        _ = fchown(descriptor, status.st_uid, status.st_gid)
     }
 
     private static func lock(

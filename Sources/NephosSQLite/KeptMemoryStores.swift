@@ -34,8 +34,11 @@ package final class KeptMemoryStores: StoreProvider {
 
     package func existingStores() -> [StoreID] { kept.withLock { Array($0.keys) } }
 
-    package func beginRemoval(of container: String) {
-        kept.withLock { kept in kept = kept.filter { $0.key.container != container } }
+    package func removalPiece(of container: String, limit: Int) -> RemovalPiece? {
+        guard kept.withLock({ $0.keys.contains { $0.container == container } }) else { return nil }
+        return RemovalPiece { [self] in
+            kept.withLock { kept in kept = kept.filter { $0.key.container != container } }
+        }
     }
 
     package func close() {}

@@ -2,26 +2,50 @@ import Glibc
 import NephosStorage
 import Synchronization
 
-/// The list of a production server's stores in a data directory: the file `stores`, a container and an environment per line.
+/// The list of a production server's stores in a data directory: the file `.stores`, a container and an environment per line.
 /// A listed store without its file is not recreated: devices would treat an empty store as deleted data.
 final class StoreList: Sendable {
     private let path: String
     private let stores: Mutex<Set<StoreID>>
 
     /// Reads the list of a directory.
-    /// - Parameter creates: whether a missing list is created.
+    /// - Parameter creates: whether a missing list is created, with the stores that exist. A list under its former name, which a container may have, is
+    ///   renamed.
     /// - Returns: nil without a list.
     /// - Throws: `StorageError`.
     init?(in directory: String, creates: Bool = false) throws {
-        path = "\(directory)/stores"
-        guard let text = try Self.text(path) else {
-            if !creates { return nil }
-            stores = Mutex([])
-            return
+        path = "\(directory)/.stores"
+        let former = "\(directory)/stores"
+        if creates, !FileSystem.exists(path), FileSystem.isFile(former), rename(former, path) != 0 {
+            throw StorageError(system: errno, while: "renaming \(former)")
         }
-        let lines = text.split(separator: "\n").map { $0.split(separator: " ") }
-        stores = Mutex(
-            Set(lines.filter { $0.count == 2 }.map { StoreID(container: String($0[0]), environment: String($0[1])) }))
+        if let text = try Self.text(path) {
+            stores = Mutex(try Self.stores(text, path))
+        } else {
+            if !creates { return nil }
+            let existing = Set(try DataDirectory.stores(in: directory))
+            try Self.write(existing, to: path)
+            stores = Mutex(existing)
+        }
+    }
+
+    /// - Throws: `StorageError` `.damaged` for a line that names no store: an administrator may edit the file.
+    private static func stores(_ text: String, _ path: String) throws -> Set<StoreID> {
+        var stores: Set<StoreID> = []
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            let words = line.split(separator: " ")
+            if words.isEmpty { continue }
+            guard words.count == 2 else {
+                throw StorageError(
+                    .damaged, "line \(index + 1) of \(path) is not a container and its environment. Correct it")
+            }
+            stores.insert(StoreID(container: String(words[0]), environment: String(words[1])))
+        }
+        return stores
+    }
+
+    private static func write(_ stores: Set<StoreID>, to path: String) throws {
+        try FileSystem.write(stores.map { "\($0.container) \($0.environment)\n" }.sorted().joined(), to: path)
     }
 
     /// - Returns: the content of the file; nil if it does not exist.
@@ -55,13 +79,21 @@ final class StoreList: Sendable {
         }
     }
 
+    /// Removes the stores without a file, once all that a copy has are there: their containers were deleted elsewhere. Blocks.
+    func removeMissing(_ isMissing: (StoreID) -> Bool) throws {
+        try change { stores in
+            let present = stores.filter { !isMissing($0) }
+            defer { stores = present }
+            return present.count < stores.count
+        }
+    }
+
     /// - Parameter body: returns whether it changed the list.
     private func change(_ body: (inout Set<StoreID>) -> Bool) throws {
         try stores.withLock { stores in
             var changed = stores
             guard body(&changed) else { return }
-            let lines = changed.map { "\($0.container) \($0.environment)\n" }.sorted()
-            try FileSystem.write(lines.joined(), to: path)
+            try Self.write(changed, to: path)
             stores = changed
         }
     }

@@ -21,6 +21,8 @@ package protocol StoreProvider: Sendable {
     func assets(of id: StoreID) throws -> any AssetStore
     /// Returns the existing stores, so that their background work can be resumed.
     func existingStores() throws -> [StoreID]
+    /// Returns the stores that are known to exist and whose files are missing.
+    func missingStores() throws -> [StoreID]
     /// Returns the existing stores with pending work: a job, a change event, a due notification, or an index to build.
     /// Nil if that is not known without opening them.
     func storesWithWork() throws -> [StoreID]?
@@ -45,27 +47,24 @@ package protocol StoreProvider: Sendable {
     /// Rewrites what had rows that were deleted, so that no free space has their content. No store may be open.
     /// - Throws: `StorageError` `.inUse` if a reader keeps the former content.
     func eraseDeletedRows() throws
-    /// Begins the removal of a container's stores, which are closed in this process: from now on they do not exist, and other
-    /// processes' requests to them fail with `.removed`. Idempotent. Blocks.
-    /// - Throws: `StorageError` `.busy` while a backup or a write keeps them.
-    func beginRemoval(of container: String) throws
-    /// Removes a piece of the container's stores and asset files, once their removal has begun. Blocks.
+    /// Finds a piece of a container's stores and asset files that is to be removed; the stores are closed in this process. Once
+    /// the first piece is removed the stores do not exist, and other processes' requests to them fail with `.removed`. Blocks.
     /// - Parameter limit: the maximum number of rows or files of a piece.
-    /// - Returns: whether something may be left. Once nothing is, stores of that name can be made again.
-    func removePiece(of container: String, limit: Int) throws -> Bool
+    /// - Returns: nil once nothing is left, and stores of that name can be made again.
+    func removalPiece(of container: String, limit: Int) throws -> RemovalPiece?
     /// Closes the resources that all stores share. The stores must be closed before.
     func close()
 }
 
 extension StoreProvider {
     package func exists(_ id: StoreID) throws -> Bool { try existingStores().contains(id) }
+    package func missingStores() throws -> [StoreID] { [] }
     package func storesWithWork() throws -> [StoreID]? { nil }
     package func firstAccountNames() throws -> [StoreID: String]? { nil }
     package var keepsStores: Bool { false }
     package func checkErasesDeletedRows() throws {}
     package func eraseDeletedRows() throws {}
-    package func beginRemoval(of container: String) throws {}
-    package func removePiece(of container: String, limit: Int) throws -> Bool { false }
+    package func removalPiece(of container: String, limit: Int) throws -> RemovalPiece? { nil }
     package func lock(_ name: String) throws -> (any StoreLock)? { nil }
     package var identity: String { "" }
     package var blanks: (any StoreProvider)? { nil }

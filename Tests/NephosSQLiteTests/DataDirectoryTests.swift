@@ -150,10 +150,69 @@ import Testing
             directory.close()
         }
         directory = try DataDirectory(path: path)
-        try directory.beginRemoval(of: store.container)
+        try directory.removalPiece(of: store.container, limit: 1)?.remove()
         #expect(try stored.missingStores() == [])
         await (try directory.open(store)).close()
         directory.close()
+    }
+
+    @Test func `a list begins with the stores that exist, and its former file is renamed`() async throws {
+        let other = StoreID(container: "stores", environment: "production")
+        func list(_ name: String = ".stores") throws -> String {
+            try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8)
+        }
+        var directory = try DataDirectory(path: path)
+        await (try directory.open(store)).close()
+        directory.close()
+        directory = try DataDirectory(path: path, listsStores: true)
+        #expect(try list() == "\(store.container) development\n")
+        directory.close()
+        try FileManager.default.moveItem(atPath: "\(path)/.stores", toPath: "\(path)/stores")
+        directory = try DataDirectory(path: path, listsStores: true)
+        await (try directory.open(other)).close()
+        #expect(try list() == "\(store.container) development\nstores production\n")
+        directory.close()
+        // A container may have the former name.
+        try FileManager.default.removeItem(atPath: "\(path)/.stores")
+        directory = try DataDirectory(path: path, listsStores: true)
+        #expect(try list() == "\(store.container) development\nstores production\n")
+        // A copy from elsewhere lacks a store whose container was deleted there.
+        try FileManager.default.removeItem(atPath: "\(path)/\(store.container)")
+        try directory.removeMissingStores()
+        #expect(try list() == "stores production\n")
+        await (try directory.open(store)).close()
+        directory.close()
+    }
+
+    @Test(arguments: ["iCloud.b", "iCloud.b production late", "late"])
+    func `a list that cannot be read is refused`(_ line: String) async throws {
+        try DataDirectory(path: path, listsStores: true).close()
+        let file = "\(path)/.stores"
+        try "iCloud.a production\r\n\n\(line)\r\n".write(toFile: file, atomically: false, encoding: .utf8)
+        let errors = [
+            #expect(throws: StorageError.self) { _ = try DataDirectory(path: path) },
+            #expect(throws: StorageError.self) { _ = try StoredDirectory(path: path).missingStores() },
+        ]
+        #expect(errors.allSatisfy { $0?.code == .damaged && $0?.message.contains("line 3") == true })
+        try "iCloud.a production\r\n".write(toFile: file, atomically: false, encoding: .utf8)
+        let missing = try StoredDirectory(path: path).missingStores()
+        #expect(missing == [StoreID(container: "iCloud.a", environment: "production")])
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `a lock file that leads elsewhere is refused, and its target is unchanged`() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        #expect(chown(path, 65534, 65534) == 0)
+        let victim = "\(path)/victim"
+        try "secret".write(toFile: victim, atomically: false, encoding: .utf8)
+        for links in [symlink, link] as [(UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32] {
+            #expect(links(victim, "\(path)/.lock") == 0)
+            #expect(throws: StorageError.self) { _ = try DataDirectory(path: path) }
+            #expect(try String(contentsOfFile: victim, encoding: .utf8) == "secret")
+            let attributes = try FileManager.default.attributesOfItem(atPath: victim)
+            #expect(attributes[.ownerAccountID] as? Int == 0)
+            unlink("\(path)/.lock")
+        }
     }
 
     @Test func `the stores of a directory without a list may be lost`() async throws {

@@ -1,4 +1,5 @@
 import NephosStorage
+import NephosThreads
 package import NephosWire
 import Synchronization
 
@@ -75,23 +76,19 @@ extension NephosService {
         if let failure { throw failure }
     }
 
-    /// Removes a container, as long as this server has the claim of its deletion: a container of the same name may be made
-    /// once another server has ended it.
+    /// Removes a container in pieces, as long as this server has the claim of its deletion: once another server has ended it,
+    /// a container of the same name may be made. So the claim is checked between finding a piece and removing it.
     private func remove(_ container: String, of installation: Installation) async throws {
         let worker = containerDeletions.worker
         guard try await installation.claimDeletion(ofContainer: container, by: worker) else { return }
-        var claim = ContinuousClock.now
-        try await stores.beginRemoval(of: container)
+        await stores.closeStores(of: container)
         var size = PieceSize()
-        var start = ContinuousClock.now
-        while try await stores.removePiece(of: container, limit: size.count(of: Limits.rowsPerRemoval)) {
+        while let piece = try await stores.removalPiece(of: container, limit: size.count(of: Limits.rowsPerRemoval)) {
             if containerDeletions.loop.isClosed { return }
+            guard try await installation.keepsDeletion(ofContainer: container, by: worker) else { return }
+            let start = ContinuousClock.now
+            try await BlockingPool.network.run { try piece.remove() }
             size.took(start.duration(to: .now))
-            if claim.duration(to: .now) >= .milliseconds(Limits.credentialRecheck) {
-                guard try await installation.claimDeletion(ofContainer: container, by: worker) else { return }
-                claim = .now
-            }
-            start = .now
         }
         try await installation.endDeletion(ofContainer: container, by: worker) { containerDeletions.loop.isClosed }
         _ = await closeDeletedContainers(of: installation)

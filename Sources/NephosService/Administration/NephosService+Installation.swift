@@ -24,6 +24,7 @@ extension NephosService {
         for store in try await storesAfterRecheck(installation) {
             try await delete(id, from: store, erasesPublicRecords)
         }
+        try await refuseMissingStores()
         return try await installation.removeAccount(named: name, by: actor)
     }
 
@@ -72,6 +73,7 @@ extension NephosService {
             if !isFound { logDeletion(of: id, erasesPublicRecords) }
             isFound = true
         }
+        try await refuseMissingStores()
         try await installation.removeServerKeyUser(id)
         // Says that there is no such account.
         guard isFound else { return try await installation.removeAccount(named: id, by: actor) }
@@ -102,6 +104,19 @@ extension NephosService {
         } catch {
             throw translate(error, requestID: "account deletion")
         }
+    }
+
+    /// Leaves a deletion begun while a store is missing: once restored, the store has the account again.
+    private func refuseMissingStores() async throws(ServiceError) {
+        let missing: Set<StoreID>
+        do { missing = try await stores.missing() } catch { throw translate(error, requestID: "account deletion") }
+        guard let store = missing.min(by: { ($0.container, $0.environment) < ($1.container, $1.environment) }) else {
+            return
+        }
+        throw ServiceError(
+            .tryAgainLater, .serviceUnavailable,
+            "the store of \(store.container), \(store.environment) is missing: the deletion goes on once it is restored"
+        )
     }
 
     /// Deletes the account from a store.

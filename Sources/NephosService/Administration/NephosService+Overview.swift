@@ -6,20 +6,25 @@ extension NephosService {
     /// records that were changed last. Reads at most as much as the `Limits.overview…` constants allow, and creates no store.
     /// - Parameters:
     ///   - records: the number of a container's records that are counted.
-    ///   - made: the containers of the installation: those without a store are listed as empty.
+    ///   - made: the containers of the installation: those without a store are listed as empty, and a missing store as
+    ///     not counted.
     package func overview(
         records: Int = Limits.overviewRecords, made: [String] = []
     ) async throws(ServiceError) -> ServiceOverview {
         do {
-            let known = try await stores.known()
-            let empty = Set(made).subtracting(known.map(\.container)).map {
+            let (known, missing) = (try await stores.known(), try await stores.missing())
+            let empty = Set(made).subtracting(known.union(missing).map(\.container)).map {
                 StoreID(container: $0, environment: ContainerEnvironment.development.rawValue)
             }
-            let ids = (known + empty).sorted { ($0.container, $0.environment) < ($1.container, $1.environment) }
+            let ids = known.union(empty).union(missing.subtracting([.installation])).sorted {
+                ($0.container, $0.environment) < ($1.container, $1.environment)
+            }
             var containers: [ServiceOverview.Container] = []
             for id in ids.prefix(Limits.overviewContainers) {
-                if empty.contains(id) {
-                    containers.append(ServiceOverview.Container(container: id.container, environment: id.environment))
+                if missing.contains(id) || empty.contains(id) {
+                    containers.append(
+                        ServiceOverview.Container(
+                            container: id.container, environment: id.environment, isComplete: !missing.contains(id)))
                     continue
                 }
                 let container = try await stores.usingExisting(id) { store in

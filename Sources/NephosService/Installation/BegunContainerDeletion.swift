@@ -78,6 +78,15 @@ extension Installation {
         }
     }
 
+    /// Whether a server still has its claim of a container's deletion, which it renews at intervals.
+    func keepsDeletion(ofContainer container: String, by worker: String) async throws(ServiceError) -> Bool {
+        guard let deletion = try await read({ try $0.entry(BegunContainerDeletion.self, container) }),
+            deletion.worker == worker
+        else { return false }
+        if environment.now() - deletion.claimedAt < Limits.credentialRecheck { return true }
+        return try await claimDeletion(ofContainer: container, by: worker)
+    }
+
     /// Removes what the installation has of a deleted container, in pieces, and ends the deletion.
     /// - Parameters:
     ///   - worker: the server that has claimed the deletion. Nothing is removed once another has it, or it has ended.

@@ -33,16 +33,10 @@ final class DeletedContainers: Sendable {
 }
 
 extension Stores {
-    /// Begins the removal of a deleted container's stores.
-    nonisolated func beginRemoval(of container: String) async throws {
-        await closeStores(of: container)
-        try await BlockingPool.network.run { [provider] in try provider.beginRemoval(of: container) }
-    }
-
-    /// Removes a piece of a deleted container's stores.
+    /// Finds a piece of a deleted container's stores, which are closed.
     /// - Parameter limit: the maximum number of rows or files of a piece.
-    /// - Returns: whether something may be left.
-    nonisolated func removePiece(of container: String, limit: Int) async throws -> Bool {
-        try await BlockingPool.network.run { [provider] in try provider.removePiece(of: container, limit: limit) }
+    /// - Returns: nil once nothing is left.
+    nonisolated func removalPiece(of container: String, limit: Int) async throws -> RemovalPiece? {
+        try await BlockingPool.network.run { [provider] in try provider.removalPiece(of: container, limit: limit) }
     }
 }

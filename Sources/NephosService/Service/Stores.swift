@@ -346,6 +346,14 @@ actor Stores {
         return try await Self.locking.run { try provider.lock(name) }
     }
 
+    /// The IDs of stores whose files are missing.
+    nonisolated func missing() async throws -> Set<StoreID> {
+        let provider = self.provider
+        return Set(try await Self.opening.run { try provider.missingStores() }).filter {
+            !deleted.contains($0.container)
+        }
+    }
+
     /// The IDs of all existing stores, open or not.
     nonisolated func known() async throws -> Set<StoreID> {
         let provider = self.provider

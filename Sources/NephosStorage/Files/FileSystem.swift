@@ -102,12 +102,13 @@ package enum FileSystem {
         rmdir(path)
     }
 
-    /// Writes a small file of mode 0600, durably: whole or not at all.
+    /// Writes a small file of mode 0600, durably: whole or not at all. As root's it is the owner's of its directory.
     package static func write(_ text: String, to path: String) throws {
         let draft = path + ".new"
         if exists(draft), unlink(draft) != 0 { throw StorageError(system: errno, while: "removing \(draft)") }
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw StorageError(system: errno, while: "making \(draft)") }
+        try giveToOwner(of: parent(of: path), file, draft)
         defer { close(file) }
         let bytes = Array(text.utf8)
         guard Glibc.write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0, rename(draft, path) == 0 else {

@@ -18,7 +18,8 @@ struct BackupCommand {
         A server may run meanwhile: each database is copied as it was at one moment, and
         no file that it needs is deleted before it is copied too. DIR must have none of the
         stores; it is laid out as a data directory is. What is copied is verified. Where a
-        store or a file of assets is damaged the others are copied, and the status is 1.
+        store or a file of assets is damaged or missing the others are copied, and the
+        status is 1.
 
         \(ObjectStorageArguments.note)
 
@@ -45,6 +46,9 @@ struct BackupCommand {
         // The accounts last: one that is made meanwhile has records in a container only if it is in the backup, too.
         let all = try data.stores(in: source)
         let stores = all.filter { !$0.isInstallation } + all.filter(\.isInstallation)
+        if let lost = try data.missingStores(in: source).first, stores.isEmpty {
+            throw Cloud.Failure(message: "\(lost.text): missing: an earlier backup has it.")
+        }
         // The lock on the directory keeps a server from starting on an incomplete directory.
         let target = try DataDirectory(path: path)
         defer { target.close() }
@@ -72,6 +76,10 @@ struct BackupCommand {
             }
         }
         try unfinished.end()
+        for id in try data.missingStores(in: source) {
+            Console.note("\(id.text): missing: an earlier backup has it (nephos restore --container \(id.container))")
+            damaged += 1
+        }
         let missing = [
             damaged == 0 ? nil : damaged == 1 ? "1 store is" : "\(damaged) stores are",
             problems == 0 ? nil : "\(problems) files are",

@@ -118,6 +118,13 @@ struct MigrateCommand {
             if addresses.from == nil {
                 _ = try StoredDirectory(path: from)
                 try UnfinishedCopy(directory: from).check()
+                for id in try StoredDirectory(path: from).missingStores()
+                where container == nil || container == id.container {
+                    throw Cloud.Failure(
+                        message:
+                            "\(id.text): missing: a server of the copy would make it anew, empty. Restore it (nephos restore "
+                            + "--container \(id.container)), or remove its line from \(from)/.stores.")
+                }
                 if container == nil, let target = addresses.to {
                     try StoresInFiles.checkAreNotMoved(from, to: target, options)
                 }
@@ -138,6 +145,7 @@ struct MigrateCommand {
             if addresses.from == nil {
                 try PostgresStores.keep(directory: from)
             } else {
+                if case .directory(let directory) = target { try directory.removeMissingStores() }
                 if case .database(let stores) = source { tellOfAssets(of: stores, in: to) }
                 try PostgresStores.release(directory: to)
             }

@@ -49,10 +49,12 @@ struct StoredData {
         }
     }
 
-    /// Returns the selected stores of a directory.
+    /// Returns the selected stores of a directory; none if all of them are missing.
     /// - Throws: `Cloud.Failure` if no store is selected.
     func stores(in directory: StoredDirectory) throws -> [StoreID] {
-        try chosen(of: try directory.existingStores(), in: directory.path)
+        let existing = try directory.existingStores()
+        let missing = try missingStores(in: directory)
+        return try chosen(of: existing + missing, in: directory.path).filter { !missing.contains($0) }
     }
 
     /// Returns the selected stores that the directory lists, and whose files are missing.

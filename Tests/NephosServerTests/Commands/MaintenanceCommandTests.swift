@@ -291,6 +291,31 @@ import Testing
         }
     }
 
+    @Test func `a backup without a listed store fails, and has the others`() async throws {
+        try await withTemporaryDirectory { data in
+            try await withServer(data) { client in try await save("content", "r", client) }
+            try "iCloud.lost production\niCloud.test development\n".write(
+                toFile: data.appendingPathComponent(".stores").path, atomically: false, encoding: .utf8)
+            let copy = data.appendingPathComponent(".copy")
+            let backup = try await nephos("backup", "--data", data.path, copy.path)
+            #expect(backup.status == 1 && backup.errors.contains("iCloud.lost, production: missing"))
+            #expect(backup.errors.contains("1 store is not in the backup"))
+            #expect(try await nephos("verify", "--data", copy.path).status == 0)
+            for arguments in [
+                ["verify", "--container", "iCloud.lost"], ["backup", "--container", "iCloud.lost", copy.path + "3"],
+                ["migrate", "--from", data.path, "--to", "postgresql://nobody@127.0.0.1:1/x"],
+            ] {
+                let place = arguments[0] == "migrate" ? [] : ["--data", data.path]
+                let refused = try await StartedNephos(arguments + place).finish()
+                #expect(refused.status == 1, "\(refused)")
+                #expect((refused.output + refused.errors).contains("iCloud.lost, production: missing"), "\(refused)")
+            }
+            let chosen = try await nephos(
+                "backup", "--data", data.path, "--container", "iCloud.test", copy.path + "2")
+            #expect(chosen.status == 0)
+        }
+    }
+
     @Test func `a damaged store is named, and the others are verified and copied`() async throws {
         try await withTemporaryDirectory { directory in
             let (data, copy) = (directory.appendingPathComponent("data"), directory.appendingPathComponent("copy"))

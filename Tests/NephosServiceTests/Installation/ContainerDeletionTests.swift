@@ -1,3 +1,4 @@
+import Foundation
 import NephosCrypto
 import NephosPostgres
 import NephosPostgresTesting
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(arguments: DeletionPlace.kinds, [0, 1, 2])
+    @Test(arguments: DeletionPlace.kinds, [0, 1, 2, 7, 15])
     func `another server ends a deletion that was killed after any piece`(
         _ kind: DeletionPlace.Kind, _ pieces: Int
     ) async throws {
@@ -98,10 +99,9 @@ import Testing
         let account = try await place.serving(isIdle: true) { server in
             let account = try await server.fill()
             try await server.installation.beginDeletion(ofContainer: Self.deleted, by: Self.root)
-            guard pieces > 0 else { return account }
-            try await server.service.stores.beginRemoval(of: Self.deleted)
-            for _ in 1..<pieces * 7 {
-                _ = try await server.service.stores.removePiece(of: Self.deleted, limit: 1)
+            await server.service.stores.closeStores(of: Self.deleted)
+            for _ in 0..<pieces {
+                try await server.service.stores.removalPiece(of: Self.deleted, limit: 1)?.remove()
             }
             return account
         }
@@ -196,6 +196,49 @@ import Testing
         }
     }
 
+    @Test func `the deletion of an account waits for a missing store, and an overview has it as not counted`()
+        async throws
+    {
+        let place = DeletionPlace(kind: .files)
+        defer { place.files.remove() }
+        _ = try await place.serving { try await $0.fill() }
+        let stores = DeletionServer.containers.flatMap { container in
+            DeletionServer.environments.map { "\(container) \($0.rawValue)\n" }
+        }
+        try stores.joined().write(toFile: "\(place.files.path)/.stores", atomically: true, encoding: .utf8)
+        let (there, away) = ("\(place.files.path)/\(Self.deleted)", "\(place.files.path)/.away")
+        func delete(_ server: DeletionServer) async throws -> Result<AccountSummary, any Error> {
+            let flag = Flag()
+            let deleting = Task {
+                defer { flag.isOver.store(true, ordering: .releasing) }
+                return try await server.service.deleteAccount(named: "ada", of: server.installation, by: Self.root)
+            }
+            await eventually {
+                place.clock.advance(milliseconds: Limits.credentialRecheck)
+                return flag.isOver.load(ordering: .acquiring)
+            }
+            return await deleting.result
+        }
+        #expect(rename(there, away) == 0)
+        try await place.serving(isIdle: true) { server in
+            let result = try await delete(server)
+            let error = #expect(throws: ServiceError.self) { try result.get() }
+            #expect(error?.reason.contains("\(Self.deleted), development is missing") == true)
+            let accounts = try await server.installation.accounts(after: "").accounts
+            #expect(accounts.map(\.isBeingDeleted) == [true])
+            let containers = try await server.service.overview(made: DeletionServer.containers).containers
+            let lines = containers.map { "\($0.container) \($0.environment)\n" }
+            #expect(lines == stores && containers.map(\.isComplete) == [false, false, true, true])
+        }
+        #expect(rename(away, there) == 0)
+        try await place.serving(isIdle: true) { server in
+            _ = try await delete(server).get()
+            #expect(try await server.installation.accounts(after: "").accounts.isEmpty)
+            let contents = try await server.service.overview().containers
+            #expect(contents.allSatisfy { $0.accounts.isEmpty && $0.isComplete })
+        }
+    }
+
     // MARK: Two servers
 
     @Test(.overPostgreSQL) func `another server has no store of the container open when its rows are removed`()
@@ -259,6 +302,46 @@ import Testing
             #expect(try await !claim("one"))
             try await installation.endDeletion(ofContainer: Self.deleted, by: "one") { false }
             #expect(try await installation.apiTokenSummaries(container: Self.deleted).map(\.token) == [token.token])
+        }
+    }
+
+    /// The server stops between finding a piece and removing it.
+    @Test(.overPostgreSQL, arguments: [0, 1, 2, 40, 100, 1_000])
+    func `a server that stopped amid a deletion removes nothing of the container made anew`(_ pieces: Int) async throws
+    {
+        let place = DeletionPlace(kind: .postgresql)
+        defer { place.files.remove() }
+        try await place.serving(isIdle: true) { stopped in
+            let account = try await stopped.fill()
+            try await stopped.installation.beginDeletion(ofContainer: Self.deleted, by: Self.root)
+            place.clock.advance(milliseconds: Limits.containerDeletionNotice)
+            #expect(try await stopped.installation.claimDeletion(ofContainer: Self.deleted, by: "stopped"))
+            await stopped.service.stores.closeStores(of: Self.deleted)
+            var (removed, found): (Int, RemovalPiece?) = (0, nil)
+            while let piece = try await stopped.service.stores.removalPiece(of: Self.deleted, limit: 1) {
+                found = piece
+                if removed == pieces { break }
+                #expect(try await stopped.installation.keepsDeletion(ofContainer: Self.deleted, by: "stopped"))
+                try piece.remove()
+                removed += 1
+            }
+            place.clock.advance(milliseconds: Limits.containerDeletionLease)
+            try await place.serving { server in
+                try await server.waitForDeletions()
+                #expect(try leftovers(server) == [])
+                try await server.service.createContainer(Self.deleted, of: server.installation, by: Self.root)
+                for environment in DeletionServer.environments {
+                    try await server.fill(Self.deleted, environment, account)
+                }
+                let files = place.files.names.filter { $0.contains("-") }
+                // It goes on.
+                try found?.remove()
+                #expect(try await !stopped.installation.keepsDeletion(ofContainer: Self.deleted, by: "stopped"))
+                #expect(try await server.records(Self.deleted, account) == [30, 30])
+                #expect(try await server.records(Self.other, account) == [30, 30])
+                #expect(place.files.names.filter { $0.contains("-") } == files)
+                #expect(files.contains { $0.hasPrefix("\(Self.deleted)/") })
+            }
         }
     }
 
