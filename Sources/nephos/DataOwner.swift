@@ -25,6 +25,16 @@ enum DataOwner {
         return text
     }
 
+    /// Refuses to write as root in a directory of another user, for a command that also writes files of the caller's.
+    static func checkIsOwner(ofData directory: String, for command: String) {
+        var status = stat()
+        guard caller == 0, stat(directory, &status) == 0, status.st_uid != 0 else { return }
+        let user = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "#\(status.st_uid)"
+        Console.fail(
+            "\(directory) belongs to \(user), whose server could not use what root makes there: run this as that user "
+                + "(sudo -u \(user) nephos \(command) …).")
+    }
+
     /// Refuses to make a data directory as root, whose directory a server of another user could not use.
     static func checkExists(_ directory: String, for command: String) {
         guard caller == 0, !FileSystem.exists(directory) else { return }

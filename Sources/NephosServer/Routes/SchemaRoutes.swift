@@ -23,6 +23,12 @@ enum SchemaRoutes {
                 try await service.importSchema(text, context)
             }
         },
+        Route([.post], "/nephos/schema/merge", access: .change) { routed throws(Refusal) in
+            let text = try routed.schemaText()
+            return try await routed.report { service, context throws(ServiceError) in
+                try await service.mergeSchema(text, context)
+            }
+        },
         Route([.post], "/nephos/schema/reset", access: .change) { routed throws(Refusal) in
             try await routed.report { service, context throws(ServiceError) in try await service.resetSchema(context) }
         },

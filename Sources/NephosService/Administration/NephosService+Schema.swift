@@ -19,6 +19,11 @@ extension NephosService {
         try await importSchema(text, context, isDryRun: false)
     }
 
+    /// Adds what the text has more than the development schema, which loses nothing.
+    package func mergeSchema(_ text: String, _ context: RequestContext) async throws(ServiceError) -> SchemaReport {
+        try await importSchema(text, context, merges: true, isDryRun: false)
+    }
+
     /// Reports the changes that an import would make, without making them.
     package func validateSchema(
         _ text: String, _ context: RequestContext
@@ -27,13 +32,13 @@ extension NephosService {
     }
 
     private func importSchema(
-        _ text: String, _ context: RequestContext, isDryRun: Bool
+        _ text: String, _ context: RequestContext, merges: Bool = false, isDryRun: Bool
     ) async throws(ServiceError) -> SchemaReport {
         try await administer(context, onlyDevelopment: true, changes: !isDryRun) {
             let production = try await self.schema(context.container, .production)
             return try await self.stores.using(Self.id(context.container, .development)) { store in
                 try await SchemaAdministration(environment: self.environment).importSchema(
-                    text, into: store, production: production, isDryRun: isDryRun)
+                    text, into: store, production: production, merges: merges, isDryRun: isDryRun)
             }
         }
     }

@@ -28,6 +28,15 @@ package enum SchemaCommands {
         }
     }
 
+    /// Plans the addition of what a text has more than the development schema.
+    static func planMerge(_ text: String, development: Schema, production: Schema) -> SchemaPlan {
+        switch merge(text, export(development)) {
+        case .success(let merged): planImport(merged.text, development: development, production: production)
+        case .failure(let refusal):
+            SchemaPlan(findings: refusal.findings, schema: development, losses: [], indexChanges: [])
+        }
+    }
+
     /// Plans the deployment of the development schema to production.
     package static func planDeployment(of development: Schema, to production: Schema) -> SchemaPlan {
         var plan = SchemaEvolution.deploying(development, to: production)

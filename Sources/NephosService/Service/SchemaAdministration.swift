@@ -8,13 +8,14 @@ struct SchemaAdministration {
     // MARK: - Import
 
     /// Replaces the development schema with the schema in the text.
-    /// - Parameter isDryRun: whether to only report the changes.
+    /// - Parameters:
+    ///   - merges: whether the development schema keeps what the text lacks.
+    ///   - isDryRun: whether to only report the changes.
     func importSchema(
-        _ text: String, into store: Store, production: Schema, isDryRun: Bool
+        _ text: String, into store: Store, production: Schema, merges: Bool = false, isDryRun: Bool
     ) async throws -> SchemaReport {
-        var plan = try await store.engine.read { reader in
-            SchemaCommands.planImport(text, development: try Schema(reader), production: production)
-        }
+        let makePlan = merges ? SchemaCommands.planMerge : SchemaCommands.planImport
+        var plan = try await store.engine.read { makePlan(text, try Schema($0), production) }
         let positions = SchemaCommands.positions(text)
         while true {
             guard plan.isAllowed else { return SchemaReport(plan.findings) }
@@ -25,7 +26,7 @@ struct SchemaAdministration {
             }
             let outcome = try await change(store) { transaction -> ImportOutcome in
                 let old = try Schema(transaction)
-                let plan = SchemaCommands.planImport(text, development: old, production: production)
+                let plan = makePlan(text, old, production)
                 // A save may have added types or fields meanwhile, which the check did not examine.
                 guard plan.isAllowed, check.losses.isSuperset(of: plan.losses) else { return .changedMeanwhile(plan) }
                 guard let changed = try check.lookingAtChanges(in: transaction) else { return .changedMeanwhile(plan) }

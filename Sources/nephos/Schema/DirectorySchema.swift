@@ -58,6 +58,10 @@ struct DirectorySchema: SchemaPlace {
         try change("import") { try await $0.importSchema(text, $1) }
     }
 
+    func mergeSchema(_ text: String) throws(SchemaFailure) -> SchemaReport {
+        try change("merge") { try await $0.mergeSchema(text, $1) }
+    }
+
     func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport {
         try ask { try await $0.validateSchema(text, $1) }
     }

@@ -30,6 +30,7 @@ struct RemoteSchema: SchemaPlace {
     }
 
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport { try report("import", text) }
+    func mergeSchema(_ text: String) throws(SchemaFailure) -> SchemaReport { try report("merge", text) }
     func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport { try report("validate", text) }
     func resetSchema() throws(SchemaFailure) -> SchemaReport { try report("reset", "") }
     func deploySchema() throws(SchemaFailure) -> SchemaReport { try report("deploy", "") }

@@ -210,6 +210,7 @@ struct SchemaCommand {
         }
         guard let data else { return nil }
         if [.import, .drop, .reset, .deploy].contains(action) { try DataOwner.become(ofData: data) }
+        if action == .sync { DataOwner.checkIsOwner(ofData: data, for: "schema sync") }
         return try DirectorySchema(
             data, container: container, environment: environment, mayMakeContainer: action == .import)
     }
@@ -317,6 +318,7 @@ struct SchemaFailure: Error, Hashable {
 protocol SchemaPlace {
     func exportSchema() throws(SchemaFailure) -> String
     func importSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
+    func mergeSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
     func validateSchema(_ text: String) throws(SchemaFailure) -> SchemaReport
     func dropField(_ request: DropFieldRequest) throws(SchemaFailure) -> SchemaReport
     func resetSchema() throws(SchemaFailure) -> SchemaReport

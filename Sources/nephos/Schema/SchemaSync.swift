@@ -26,7 +26,8 @@ extension SchemaCommand {
             throw SchemaFailure("the sync was refused; nothing is changed.")
         }
         if !merged.changesOfDevelopment.isEmpty && !isCheck {
-            let report = try place.importSchema(merged.text)
+            // The schema may have grown meanwhile.
+            let report = try place.mergeSchema(merged.text)
             for finding in report.findings { Console.warn(line(finding)) }
             guard report.isAllowed else { throw SchemaFailure("the sync was refused; nothing is changed.") }
         }

@@ -33,7 +33,8 @@ import Testing
             "/nephos/records/list", "/nephos/records/show", "/nephos/records/find", "/nephos/devices/list",
         ],
         .change: [
-            "/nephos/schema/import", "/nephos/schema/reset", "/nephos/schema/drop", "/nephos/schema/deploy",
+            "/nephos/schema/import", "/nephos/schema/merge", "/nephos/schema/reset", "/nephos/schema/drop",
+            "/nephos/schema/deploy",
             "/nephos/accounts/delete", "/nephos/zones/remove", "/nephos/deletions/forget", "/nephos/roles/assign",
             "/nephos/roles/revoke", "/nephos/records/modify",
         ],

@@ -94,6 +94,28 @@ import Testing
         }
     }
 
+    @Test func `concurrent merges into development lose nothing`() async throws {
+        let cloud = TestCloud()
+        let context = cloud.context(nil, .public)
+        _ = try await cloud.service.importSchema(Self.type("title STRING"), context)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<16 {
+                group.addTask {
+                    let text = "DEFINE SCHEMA RECORD TYPE S\(number) (n INT64);"
+                    let report = try await cloud.service.mergeSchema(text, context)
+                    #expect(report.changes.count == 1, "\(report)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        let schema = try await cloud.service.exportSchema(context)
+        #expect(
+            (0..<16).allSatisfy { schema.contains("RECORD TYPE S\($0) (") } && schema.contains("RECORD TYPE Note ("))
+        let other = try await cloud.service.mergeSchema(Self.type("title INT64"), context)
+        #expect(other.findings.contains(where: \.isError) && other.changes.isEmpty)
+        #expect(try await cloud.service.exportSchema(context) == schema)
+    }
+
     @Test func `a merge of schemas loses nothing of either`() throws {
         let file = Self.type("title STRING QUERYABLE, n INT64")
         let stored = Self.type("title STRING SORTABLE, stars INT64")
