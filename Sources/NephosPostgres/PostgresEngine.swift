@@ -159,8 +159,12 @@ package final class PostgresEngine: StorageEngine {
     ) async throws -> T {
         try begin()
         defer { end() }
-        let value = try await write(Lines(owners: owners), body)
-        if statistics.noteWrite() { analyzeTables() }
+        let value = try await write(Lines(owners: owners)) { [statistics] transaction in
+            let value = try body(transaction)
+            statistics.note(rows: max(1, transaction.writtenRows))
+            return value
+        }
+        if statistics.isDue() { analyzeTables() }
         return value
     }
 

@@ -3,13 +3,17 @@ import Synchronization
 /// Has tables analysed while they grow. Autovacuum looks once a minute: until then the planner believes of new
 /// tables that a zone has one record, and takes any index of the zone to find one by its name.
 final class TableStatistics: Sendable {
-    private let writes = Atomic(0)
+    private let rows = Atomic(0)
+    private let level = Atomic(0)
 
-    /// Notes a write.
-    /// - Returns: whether the tables may have grown to four times what they were: after 4, 16, 64, ... writes.
-    func noteWrite() -> Bool {
-        let count = writes.add(1, ordering: .relaxed).newValue
-        return count >= 4 && count.nonzeroBitCount == 1 && count.trailingZeroBitCount.isMultiple(of: 2)
+    /// Notes the rows of a write that is about to commit.
+    func note(rows count: Int) { rows.add(count, ordering: .relaxed) }
+
+    /// Whether the tables may have grown to four times their size since this was last so: after 4, 16, 64, ... rows.
+    func isDue() -> Bool {
+        let last = level.load(ordering: .relaxed)
+        let now = (Int.bitWidth - 1 - (rows.load(ordering: .relaxed) | 1).leadingZeroBitCount) / 2
+        return now > last && level.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged
     }
 
     /// Analyses the tables that were never analysed, or are four times as large as then. The
