@@ -70,6 +70,8 @@ final class RequestDetails: @unchecked Sendable {
     let isWatched: Bool
     /// Whether the errors of items are recorded.
     let keepsFailures: Bool
+    /// The maximum number of errors of items that are recorded of a request without a watching dashboard.
+    private static let unwatchedFailures = 50
     /// Whether summaries are noted.
     private let isSummarized: Bool
 
@@ -84,7 +86,11 @@ final class RequestDetails: @unchecked Sendable {
         if let answer = answer as? any ItemsAnswering {
             let failed = answer.itemFailures
             failedItems += failed.count
-            if keepsFailures { failures += failed.errors }
+            if isWatched {
+                failures += failed.errors
+            } else if keepsFailures {
+                failures += failed.errors.prefix(Self.unwatchedFailures)
+            }
         }
         note(answer)
     }

@@ -71,8 +71,8 @@ enum StatusRoutes {
         guard let (answered, recording) = routed.recent.request(id: id) else {
             throw Refusal(
                 .notFound,
-                "the request is not among the last \(RecentRequests.limit) of this server, which are kept while a dashboard is "
-                    + "open: the log has it under its uuid")
+                "the request is not among the last \(RecentRequests.limit) of this server, of which those that succeed are kept while "
+                    + "a dashboard is open: the log has it under its uuid")
         }
         var writer = JSONWriter(reserving: 4096)
         answered.request.write(to: &writer, time: LogTime.text(answered.time), position: answered.position) { writer in

@@ -106,6 +106,7 @@ package struct Refusal: Error {
 extension ServiceError {
     /// The reason for a page, with the delay after which a retry may succeed.
     var reasonWithDelay: String {
-        reason + (retryAfter.map { ": wait \(Int64($0.rounded(.up))) seconds" } ?? "")
+        guard let seconds = retryAfter.map({ Int64($0.rounded(.up)) }) else { return reason }
+        return "\(reason) (\(seconds) \(seconds == 1 ? "second" : "seconds"))"
     }
 }

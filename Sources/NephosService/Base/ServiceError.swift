@@ -2,7 +2,7 @@ package import NephosWire
 
 /// The refusal of a request or of one of its items: Apple's server error code, the `CKError.Code` that a native client
 /// reports, and a reason on which a person can act.
-package struct ServiceError: Error, Hashable, Sendable {
+package struct ServiceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The `CKError.Code` that a native client reports (`CKError`, Apple's documentation), with its raw value.
     package enum ClientCode: Int, Hashable, Sendable {
         case internalError = 1
@@ -34,6 +34,8 @@ package struct ServiceError: Error, Hashable, Sendable {
     package var code: ServerErrorCode
     package var clientCode: ClientCode
     package var reason: String
+    /// The error in the log.
+    package var description: String { "\(code.rawValue): \(reason)" }
     /// The number of seconds until the client may retry; nil for no advice.
     package var retryAfter: Double?
     /// Whether the zone was deleted because its user reset the encrypted data (`CKErrorUserDidResetEncryptedDataKey`).

@@ -299,7 +299,11 @@ extension Installation {
                 let roles = try reader.entries(StoredRole.self, prefix: "\(session.account)/").map {
                     (String($0.name.dropFirst(session.account.count + 1)), $0.value.role)
                 }
-                .filter { try $0.0 == StoredRole.everyContainer || reader.hasContainer($0.0) }
+                .filter { container, _ in
+                    if container == StoredRole.everyContainer { return true }
+                    // A session of an app needs no other role.
+                    return try session.container.map { $0 == container } ?? reader.hasContainer(container)
+                }
                 return SignedInSession(
                     hash: hash, session: session, name: account.name, address: account.address,
                     roles: Dictionary(roles, uniquingKeysWith: { $1 }))

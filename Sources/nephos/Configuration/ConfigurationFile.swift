@@ -174,12 +174,12 @@ struct ConfigurationFile {
         let name = parts[0]
         if name.isEmpty && parts.count == 1 || name.hasPrefix("#") { return nil }
         guard let option = options.first(where: { $0.settingName == name }) else {
-            // Without '=' the value follows the name: it may be a secret.
-            let word = parts.count == 1 ? String(name.prefix { !" \t:".contains($0) }) : name
+            // Without the '=' after the name, what follows may be a secret, which may have one.
+            let word = String(name.prefix { !" \t:".contains($0) })
             let meant = Suggestion.text(for: word, among: options.map(\.settingName))
             throw UsageError(
                 "\(source): there is no setting '\(Console.printable(String(word.prefix(100))))'.\(meant) "
-                    + (parts.count == 1 ? "A line is NAME = VALUE. " : "")
+                    + (word != name || parts.count == 1 ? "A line is NAME = VALUE. " : "")
                     + "See 'nephos serve --help'.")
         }
         guard parts.count == 2, !parts[1].isEmpty else {

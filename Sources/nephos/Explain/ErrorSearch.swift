@@ -38,21 +38,20 @@ enum ErrorSearch {
     /// The number of characters between the name of an error's domain and its code, as in `CKErrorDomain, code 14`.
     private static let longestMark = 20
 
+    /// Words before another number than a code.
+    private static let wordsOfOthers: Set = ["pid", "at", "line", "thread", "retry", "after", "in"]
+
     /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`,
     /// `Error Domain=CKErrorDomain Code=14 …`, or Foundation's `… (CKErrorDomain error 14.)`.
     private static func description(in text: String) -> String? {
         for domain in ["CKErrorDomain", "CKInternalErrorDomain", "CKError code ", "CKError.Code(rawValue: "] {
             for range in text.ranges(of: domain) {
-                let mark = text[range.upperBound...].prefix(longestMark).prefix { !$0.isNumber && $0 != "\n" }
-                // Another number than a code has other words before it, or a sign.
-                guard ["", "code", "error"].contains(mark.filter(\.isLetter).lowercased()), !mark.contains("-") else {
-                    continue
-                }
-                let number = text[mark.endIndex...].prefix { $0.isNumber }
-                let code = ErrorPages.codes.first {
-                    domain == "CKInternalErrorDomain"
-                        ? $0.serverCodes.contains(String(number)) : String($0.number) == number
-                }
+                let code = numbers(after: range.upperBound, in: text).lazy.compactMap { number in
+                    ErrorPages.codes.first {
+                        domain == "CKInternalErrorDomain"
+                            ? $0.serverCodes.contains(String(number)) : String($0.number) == number
+                    }
+                }.first
                 if let code { return code.name }
             }
         }
@@ -67,6 +66,24 @@ enum ErrorSearch {
             return code.name
         }
         return nil
+    }
+
+    /// The numbers that soon follow a domain and may be codes: Foundation's words before one are of the user's language.
+    private static func numbers(after domain: String.Index, in text: String) -> [Substring] {
+        var numbers: [Substring] = []
+        var rest = text[domain...].prefix(longestMark).prefix { $0 != "\n" }
+        while let start = rest.firstIndex(where: \.isNumber) {
+            let mark = rest[..<start]
+            let number = text[start...].prefix { $0.isNumber }
+            let words = mark.split { !$0.isLetter }.map { $0.lowercased() }
+            // Another number is a part of the one before, as in a time, or has a sign or another word.
+            let isCode =
+                !(mark.startIndex > domain && words.isEmpty) && !mark.hasSuffix("-")
+                && text[number.endIndex...].first != ":" && !words.contains(where: wordsOfOthers.contains)
+            if isCode { numbers.append(number) }
+            rest = rest[min(number.endIndex, rest.endIndex)...]
+        }
+        return numbers
     }
 
     /// The first code whose name stands in a text: `zoneBusy`, or `CONFLICT`.

@@ -70,7 +70,7 @@ final class AdministeredInstallation {
         var keyID: String?
         var serverKeys: [ServerKeySummary]?
         var events: [AuditedEvent]?
-        var next: Int64?
+        var next: Position?
         var batches: Int?
         var since: Int64?
         var head: String?
@@ -80,6 +80,21 @@ final class AdministeredInstallation {
         var passkeys: [PasskeySummary]?
         var hasPassword: Bool?
         var methods: [SignInMethodSummary]?
+    }
+
+    /// Where the next page begins: a name, or a number of the audit.
+    enum Position: Decodable {
+        case name(String)
+        case number(Int64)
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let number = try? container.decode(Int64.self) {
+                self = .number(number)
+            } else {
+                self = .name(try container.decode(String.self))
+            }
+        }
     }
 
     /// What an environment of a deleted container had.

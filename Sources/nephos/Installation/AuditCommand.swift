@@ -40,7 +40,7 @@ enum AuditCommand {
             let events = page.events ?? []
             if events.isEmpty, batch == 0 { Console.print("no events\n") }
             for event in events { Console.print("\(line(of: event))\n") }
-            guard let next = page.next, next > batch else { return }
+            guard case .number(let next)? = page.next, next > batch else { return }
             batch = next
         }
     }

@@ -286,7 +286,8 @@ enum InstallationAccounts {
     static func list(_ installation: AdministeredInstallation) throws {
         var after = ""
         while true {
-            let accounts = try installation.send("accounts/list", .init(after: after)).accounts ?? []
+            let page = try installation.send("accounts/list", .init(after: after))
+            let accounts = page.accounts ?? []
             if accounts.isEmpty, after.isEmpty { Console.print("no accounts\n") }
             for account in accounts {
                 Console.print(
@@ -294,8 +295,8 @@ enum InstallationAccounts {
                         + "\(account.isVerified == false ? "  not verified" : "")\(account.isBeingDeleted == true ? "  being deleted" : "")\n"
                 )
             }
-            guard let last = accounts.last?.name, last != after else { return }
-            after = last
+            guard case .name(let next)? = page.next, next != after else { return }
+            after = next
         }
     }
 

@@ -59,6 +59,9 @@ import Testing
         ("CKError.Code(rawValue: 23)", "zoneBusy"),
         ("CKErrorDomain at 10:14. Error Domain=CKErrorDomain Code=23", "zoneBusy"),
         ("CKErrorDomain error -1, CKErrorDomain error 23", "zoneBusy"),
+        ("(CKErrorDomain-Fehler 23.)", "zoneBusy"), ("(CKErrorDomain erreur 23.)", "zoneBusy"),
+        ("CKErrorDomainエラー23", "zoneBusy"), ("CKErrorDomain error code 23", "zoneBusy"),
+        ("domain: CKErrorDomain, rawValue: 23", "zoneBusy"), ("CKErrorDomain [pid 4] Code=23", "zoneBusy"),
         (#"Error Domain=CKInternalErrorDomain Code=1011 "Failed to modify some records""#, "partialFailure"),
     ])
     func `the code that a log or an answer names is found`(text: String, _ name: String) async throws {
