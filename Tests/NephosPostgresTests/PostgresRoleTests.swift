@@ -109,6 +109,20 @@ import Testing
         return (name, try PostgresAddress(text.replacing("user=nephos", with: "user=\(name)")), admin)
     }
 
+    @Test func `a role that may not use the schema is refused with the remedy, and does not wait`() throws {
+        let options = TestCluster.options(connections: 1)
+        let (name, address, admin) = try grantedRole(options)
+        try admin.execute("REVOKE ALL ON SCHEMA \(options.prefix) FROM \(name)")
+        admin.close()
+        let errors = [
+            #expect(throws: StorageError.self) { try PostgresStores(address, options: options).close() },
+            #expect(throws: StorageError.self) {
+                _ = try PostgresInspection(address, assets: .objects("s3://files"), options: options)
+            },
+        ]
+        #expect(errors.allSatisfy { $0?.code == .constraint && $0?.message.contains("Least privilege") == true })
+    }
+
     @Test(arguments: [("INSERT ON record", "TABLE"), ("UPDATE ON change_sequence", "SEQUENCE")])
     func `a role without a privilege is refused by its name, at the start and in a check`(
         _ missing: String, _ kind: String

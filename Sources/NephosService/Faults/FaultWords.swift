@@ -78,8 +78,10 @@ package enum FaultWords {
         return words
     }
 
-    /// Reads `{9}`, the number of a character; nil, and nothing is read, if it does not follow.
-    private static func number(_ scalars: inout String.UnicodeScalarView.Iterator) -> Unicode.Scalar? {
+    /// Reads `{9}`, the number of a character; nil, and nothing is read, if no brace follows.
+    private static func number(
+        _ scalars: inout String.UnicodeScalarView.Iterator
+    ) throws(ServiceError) -> Unicode.Scalar? {
         var (rest, digits) = (scalars, "")
         guard rest.next() == "{" else { return nil }
         while let scalar = rest.next(), digits.count < 7 {
@@ -89,12 +91,12 @@ package enum FaultWords {
             }
             // `UInt32` takes a sign, too.
             guard digits.first != "+", let scalar = UInt32(digits, radix: 16).flatMap(Unicode.Scalar.init) else {
-                return nil
+                break
             }
             scalars = rest
             return scalar
         }
-        return nil
+        throw .invalid("a fault's text has \\u{\(digits)}, which is the number of no character")
     }
 
     private static func readQuoted(
@@ -105,7 +107,7 @@ package enum FaultWords {
             case "\"": return
             case "\\":
                 guard let escaped = scalars.next() else { break }
-                if escaped == "u", let control = number(&scalars) {
+                if escaped == "u", let control = try number(&scalars) {
                     word?.text.append(control)
                 } else {
                     word?.text.append(escaped == "n" ? "\n" : escaped == "r" ? "\r" : escaped)

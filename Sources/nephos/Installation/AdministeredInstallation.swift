@@ -212,7 +212,10 @@ final class AdministeredInstallation {
             switch Self.request(path, .post, target, body) {
             case .success(let response): (status, answer) = (response.status, response.body)
             case .failure(let failure):
-                throw Cloud.Failure(message: "the server cannot be reached through \(path): \(failure.reason)")
+                throw Cloud.Failure(
+                    message:
+                        "no answer from the server at \(path): \(failure.reason). It may have carried the command out, or go on "
+                        + "with it: look before you repeat it.")
             }
         case .server(let connection):
             do throws(ServerConnection.Failure) {

@@ -142,7 +142,7 @@ struct RestoreCommand {
         }
         let data = try StoredData(arguments, exists: false)
         DataOwner.checkExists(data.path, for: "restore")
-        if let user = try DataOwner.become(ofData: data.path), access(source, R_OK | X_OK) != 0 {
+        if let user = try DataOwner.become(ofData: data.path), access(source, R_OK | X_OK) != 0, errno == EACCES {
             Console.fail(
                 "the user \(user), to whom \(data.path) belongs, may not read \(source): "
                     + "\(String(cString: strerror(errno))). Give it to that user (chown -R \(user) \(source)).")

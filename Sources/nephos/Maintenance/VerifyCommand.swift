@@ -52,7 +52,8 @@ struct VerifyCommand {
     static func main(_ arguments: [String]) throws(UsageError) {
         if arguments.contains("--help") || arguments.contains("-h") { return Console.print(help) }
         let arguments = try Arguments(arguments, options: options, command: "verify")
-        let data = try StoredData(arguments)
+        // Rows and files may be elsewhere.
+        let data = try StoredData(arguments, exists: !(arguments.has("--storage") && arguments.has("--asset-storage")))
         let removal = arguments.has("--remove-orphans") ? Confirmation(arguments) : nil
         guard removal != nil || !arguments.has(Confirmation.option.name) else {
             throw UsageError("'--yes' is for '--remove-orphans': nothing else is erased. See 'nephos verify --help'.")

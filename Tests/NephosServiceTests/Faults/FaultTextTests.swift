@@ -92,4 +92,12 @@ import Testing
         #expect(error?.clientCode == .invalidArguments)
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
+
+    @Test(arguments: ["\\u{D800}", "\\u{110000}", "\\u{g}", "\\u{}", "\\u{+9}", "\\u{9"])
+    func `the number of no character is refused`(_ value: String) {
+        let error = #expect(throws: ServiceError.self) {
+            try FaultRule(text: "save record=\"\(value)\" networkFailure")
+        }
+        #expect(error?.reason.contains("number of no character") == true)
+    }
 }
