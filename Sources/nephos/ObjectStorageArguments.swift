@@ -95,11 +95,13 @@ struct ObjectStorageArguments {
         return text
     }
 
-    /// Returns the location of the files: the object storage, or the given directory without one.
-    func place(or directory: String) -> AssetPlace {
-        guard let objects else { return .directory(directory) }
-        return .objects("s3://\(objects.bucket)\(objects.prefix.isEmpty ? "" : "/\(objects.prefix)")")
+    /// The place in object storage, `s3://BUCKET/PREFIX`; nil if the files are beside the database.
+    var address: String? {
+        objects.map { "s3://\($0.bucket)\($0.prefix.isEmpty ? "" : "/\($0.prefix)")" }
     }
+
+    /// Returns the location of the files: the object storage, or the given directory without one.
+    func place(or directory: String) -> AssetPlace { address.map { .objects($0) } ?? .directory(directory) }
 
     /// Checks that the bucket can be accessed, and returns the requests for it; nil without an object storage.
     /// - Parameter writes: whether an object is stored, read and deleted too.

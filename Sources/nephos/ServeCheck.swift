@@ -159,6 +159,7 @@ struct ServeCheck {
     private func files() throws -> [Finding] {
         guard FileSystem.isDirectory(command.data) else { return [] }
         try StoresInFiles.check(command.data, remedy: "Give \(StoresInFiles.storageOption).")
+        try AssetStorageNote(command.data).check(command.settings.objectStorage)
         let directory = try StoredDirectory(path: command.data)
         let stores = try directory.existingStores()
         try waiting { () async -> Result<Void, any Error> in

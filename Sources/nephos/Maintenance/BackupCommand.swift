@@ -40,6 +40,7 @@ struct BackupCommand {
 
     private static func run(_ data: StoredData, _ path: String) async throws {
         let source = try StoredDirectory(path: data.path)
+        try data.checkAssetStorage()
         try StoresInFiles.check(data.path, remedy: "Back up the database with pg_dump, and then the files.")
         let objects = try await data.objects()
         defer { objects?.close() }
@@ -156,6 +157,7 @@ struct RestoreCommand {
         try UnfinishedCopy(directory: path).check()
         try StoresInFiles.checkIsNoDatabase(
             data.path, remedy: "Restore to another '--data', whose stores 'nephos migrate' moves to PostgreSQL.")
+        try data.checkAssetStorage()
         let objects = try await data.objects()
         defer { objects?.close() }
         let target = try DataDirectory(path: data.path)

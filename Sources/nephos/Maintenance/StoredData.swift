@@ -80,6 +80,9 @@ struct StoredData {
 
     var assetPlace: AssetPlace { storage.place(or: path) }
 
+    /// - Throws: `StorageError` `.constraint` if the files of the directory's assets are elsewhere.
+    func checkAssetStorage() throws { try AssetStorageNote(path).check(storage) }
+
     func objects() async throws -> ObjectRequests? { try await storage.requests() }
 
     /// Returns the storage of a store's asset files.

@@ -162,6 +162,7 @@ struct VerifyCommand {
     /// - Parameter removal: asks before files without a row are deleted; nil to delete none.
     private static func run(_ data: StoredData, _ removal: Confirmation?) async throws {
         let directory = try StoredDirectory(path: data.path)
+        try data.checkAssetStorage()
         try StoresInFiles.check(data.path, remedy: "Give \(StoresInFiles.storageOption).")
         // An upload in progress has no row yet. So uploads are refused while files without a row are deleted.
         let lock = try removal.map { _ in try DataDirectory(path: data.path) }

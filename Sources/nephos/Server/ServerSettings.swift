@@ -132,12 +132,14 @@ struct ServerSettings {
         } else {
             try StoresInFiles.check(
                 data, remedy: "Give '--storage postgresql://USER@HOST/DATABASE', or another '--data'.")
+            try AssetStorageNote(data).check(objectStorage)
             stores = try DataDirectory(path: data, options: options, listsStores: isProduction)
             for id in try StoredDirectory(path: data).missingStores() {
                 log.note("the store of \(id.text) is missing: its requests are refused until it is restored")
             }
         }
         guard let objects = try await objectStorage.requests() else { return stores }
+        if storage == nil { try AssetStorageNote(data).note(objectStorage) }
         return ObjectStorageProvider(stores, objects, spool: data)
     }
 

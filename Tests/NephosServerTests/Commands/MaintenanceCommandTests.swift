@@ -214,6 +214,36 @@ import Testing
         }
     }
 
+    @Test func `a directory whose files are in object storage is refused without the option, and with another place`()
+        async throws
+    {
+        try await withTemporaryDirectory { directory in
+            let data = directory.appendingPathComponent("data")
+            try await withServer(data) { client in try await save("content", "r", client) }
+            let copy = directory.appendingPathComponent("copy").path
+            #expect(try await nephos("backup", "--data", data.path, copy).status == 0)
+            let note = data.appendingPathComponent(".asset-storage")
+            try Data("s3://files/a\n".utf8).write(to: note)
+            let other = ["--asset-storage", "s3://files/b", "--s3-endpoint", "http://127.0.0.1:1"]
+            for command in [
+                ["verify"], ["backup", copy + "2"], ["restore", copy], ["dev", "--port", "0"],
+                ["serve", "--url", "http://127.0.0.1:8484", "--check"],
+            ] {
+                for options in [[], other] {
+                    let finished = try await StartedNephos(
+                        command + ["--data", data.path] + options,
+                        environment: ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
+                    ).finish()
+                    let text = finished.output + finished.errors
+                    #expect(finished.status == 1 && text.contains("are in s3://files/a, not in"), "\(command): \(text)")
+                }
+            }
+            #expect(!FileManager.default.fileExists(atPath: copy + "2"))
+            try FileManager.default.removeItem(at: note)
+            #expect(try await nephos("verify", "--data", data.path).status == 0)
+        }
+    }
+
     @Test func `a directory that servers over PostgreSQL have for their files is refused without the database`()
         async throws
     {
