@@ -107,7 +107,7 @@ extension PostgresConnection {
                 "SELECT count(pg_advisory_xact_lock_shared(key))::text FROM unnest(ARRAY[\(some)]::bigint[]) AS key"
             ])
         }
-        // Above the sequences of all these writes and of all before, and below those of later ones.
+        // `settled` is above the sequences of these writes and of all before, and below those of later ones.
         (settledOwners, settled) = (owners, last + PostgresSQL.sequencesPerTransaction - 1)
     }
 

@@ -30,7 +30,7 @@ extension PostgresStores {
     private func beginRemoval(of stores: [StoreNumber]) throws {
         try connected { connection in
             for store in stores {
-                // Behind the writes that are under way.
+                // The lock waits for the writes that are under way.
                 try connection.runInTransaction([
                     "SELECT pg_advisory_xact_lock(\(PostgresAddress.lockKey(prefix).1), \(store.value))::text",
                     "UPDATE store SET catalog_version = \(Self.removedVersion) WHERE id = \(store.value)",
@@ -58,7 +58,8 @@ extension PostgresStores {
 }
 
 extension PostgresConnection {
-    /// The tables that have rows of stores, each with its columns.
+    /// The tables with rows of stores, each with its columns.
+    /// - Parameter own: the tables of the whole database.
     func storeTables(except own: [String] = ["store", "installation", "asset_place"]) throws -> [StoreTable] {
         let rows = try ask(
             """

@@ -105,7 +105,7 @@ enum LoginCommand {
         }
     }
 
-    /// - Returns: the reason why the session may go on; nil if it is over.
+    /// - Returns: the reason why the session may still be valid; nil if it has ended.
     private static func endSession(
         _ credential: StoredCredential, at address: ServerAddress
     ) throws(UsageError) -> String? {

@@ -1,8 +1,8 @@
 import NephosWire
 
-/// The dependents of batch items that were refused on this device. They fail with those items: the rest of the zone if the
-/// request is atomic, whether or not the zone has the capability (`isAtomic`, Apple's documentation), the root of a share,
-/// and the share of a root ("both are saved or neither").
+/// The items of a batch that fail because this device refused another item. In an atomic request they are the other items of
+/// the zone, also of one without the capability (`isAtomic`, Apple's documentation). In any request they are the root of a
+/// refused share and the share of a refused root ("both are saved or neither").
 struct BatchDependents: Sendable {
     struct Item: Hashable, Sendable {
         var recordName: String?

@@ -278,7 +278,9 @@ struct SyncFetch: Sendable {
     /// The position at which a batch starts.
     private struct Position: Sendable {
         var token: CKServerChangeToken?
+        /// The token from before the engine's first send to a zone without a fetch.
         var sentSince: String?
+        /// The end of the fetch to which the batch belongs.
         var fetchEnd: String?
     }
 

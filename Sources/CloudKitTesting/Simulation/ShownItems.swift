@@ -2,6 +2,6 @@
 struct ShownItems: Equatable, Sendable {
     /// The values of the items by their names.
     var contents: [String: String] = [:]
-    /// The items that the device shows of each share in which its account takes part.
+    /// The names of the items that the device shows, by the name of the share in which its account takes part.
     var shares: [String: Set<String>] = [:]
 }

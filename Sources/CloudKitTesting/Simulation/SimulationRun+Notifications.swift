@@ -31,7 +31,7 @@ extension SimulationRun {
                 container: LocalCloud.defaultContainerIdentifier, environment: .development, scope: .private,
                 account: device.account, clientID: name, requestID: "")
             do {
-                // From the first step on the service keeps what it sends to the device.
+                // The first call makes the token: from then on the service keeps notifications for the device.
                 let token =
                     if let known = device.pushToken { known } else {
                         try await cloud.service.createToken(TokenRequest(apnsEnvironment: .development), context)

@@ -18,7 +18,7 @@ package struct TrustedProxies: Hashable, Sendable {
         let base: IPAddress
         let (highMask, lowMask): (UInt64, UInt64)
 
-        /// - Parameter prefix: the number of bits, of 128.
+        /// - Parameter prefix: the number of leading bits that are compared, of the 128 of an address of either family.
         init(_ base: IPAddress, prefix: Int) {
             self.base = base
             highMask = ~0 << UInt64(max(0, 64 - prefix))

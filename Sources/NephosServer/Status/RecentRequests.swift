@@ -51,7 +51,7 @@ final class RecentRequests: Sendable {
     /// The random identifier of the ring, which distinguishes its positions from those of a server before a restart, or of
     /// another one.
     let id: String
-    /// The time of the last look; a time before all others if there was none.
+    /// The time at which a client last read the requests; before all others without such a client.
     private let lookedAt = Atomic<Int64>(.min / 2)
     /// The time until which there are more requests than a stream takes.
     private let busyUntil = Atomic<Int64>(0)

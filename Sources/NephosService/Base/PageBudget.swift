@@ -1,3 +1,12 @@
+extension Limits {
+    /// The maximum number of items of a page of changes for a request's `resultsLimit`. A larger one is no error.
+    static func ofPage(_ resultsLimit: Int?, most: Int) throws(ServiceError) -> Int {
+        guard let resultsLimit else { return most }
+        guard resultsLimit > 0 else { throw .invalid("resultsLimit is a number above 0") }
+        return min(resultsLimit, most)
+    }
+}
+
 /// The remaining budget of one response to a request for changes.
 struct PageBudget {
     /// The number of rows that may still be scanned, including rows that yield no change.

@@ -67,12 +67,3 @@ struct FetchDatabaseChanges {
         return Array((live + deleted).sorted { $0.0 < $1.0 }.prefix { $0.0 <= position.end }.prefix(limit))
     }
 }
-
-extension Limits {
-    /// The most items of a page of changes, for what a request asks for.
-    static func ofPage(_ resultsLimit: Int?, most: Int) throws(ServiceError) -> Int {
-        guard let resultsLimit else { return most }
-        guard resultsLimit > 0 else { throw .invalid("resultsLimit is a number above 0") }
-        return min(resultsLimit, most)
-    }
-}

@@ -58,7 +58,7 @@ actor IndexBuilder {
         case ready, building, notAllowed
     }
 
-    /// Defines the missing indexes.
+    /// Defines those of the indexes that the store lacks.
     private func define(_ signatures: [IndexSignature], _ recordType: String) async throws -> Definition {
         let rows = try await engine.read { try $0.indexDefinitions() }.filter { $0.recordType == recordType }
         let missing = signatures.map(\.text).filter { text in !rows.contains { $0.components == text } }

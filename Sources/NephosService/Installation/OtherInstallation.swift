@@ -2,7 +2,7 @@ package import NephosStorage
 import NephosThreads
 
 /// Installations are told apart by the secrets of their stores, which every copy of a store keeps. A container's accounts are
-/// known by IDs of its installation: beside another one no caller can sign in as them.
+/// known by IDs of its installation. In a place with another installation no caller can sign in as them.
 package enum OtherInstallation {
     /// A place that stores are copied from or to.
     package struct Place: Sendable {

@@ -11,7 +11,7 @@ struct SignedParticipants {
 /// The last signed list of a share's participants, and the marks of participants that no device has signed since a
 /// caller without keys gave them access. The owner's library hands the share's key to no participant with such a mark.
 enum StoredParticipants {
-    /// The mark of all accounts that have the share's URL.
+    /// The identifier in a list that stands for every account with the share's URL.
     static let everyone = ""
 
     /// The last signed list; nil if there is none.
