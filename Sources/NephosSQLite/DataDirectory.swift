@@ -139,7 +139,7 @@ package final class DataDirectory: StoreProvider {
         }
     }
 
-    private static func isSafe(_ name: String) -> Bool {
+    static func isSafe(_ name: String) -> Bool {
         let hasSafeBytes = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

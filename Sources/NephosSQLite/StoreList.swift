@@ -16,11 +16,13 @@ final class StoreList: Sendable {
     init?(in directory: String, creates: Bool = false) throws {
         path = "\(directory)/.stores"
         let former = "\(directory)/stores"
-        if creates, !FileSystem.exists(path), FileSystem.isFile(former), rename(former, path) != 0 {
+        let isFormer = !FileSystem.exists(path) && FileSystem.isFile(former)
+        if creates, isFormer, rename(former, path) != 0 {
             throw StorageError(system: errno, while: "renaming \(former)")
         }
-        if let text = try Self.text(path) {
-            stores = Mutex(try Self.stores(text, path))
+        let place = isFormer && !creates ? former : path
+        if let text = try Self.text(place) {
+            stores = Mutex(try Self.stores(text, place))
         } else {
             if !creates { return nil }
             let existing = Set(try DataDirectory.stores(in: directory))
@@ -35,7 +37,7 @@ final class StoreList: Sendable {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.split(separator: " ")
             if words.isEmpty { continue }
-            guard words.count == 2 else {
+            guard words.count == 2, words.allSatisfy({ DataDirectory.isSafe(String($0)) }) else {
                 throw StorageError(
                     .damaged, "line \(index + 1) of \(path) is not a container and its environment. Correct it")
             }

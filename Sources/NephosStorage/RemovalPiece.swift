@@ -12,6 +12,10 @@ package struct RemovalPiece: Sendable {
     /// A piece of the files in a container's directory, which other processes may use; nil if there are none.
     package static func files(of container: String, in path: String, limit: Int) throws -> RemovalPiece? {
         let original = "\(path)/\(container)"
+        // Makes the files of the locks, which are found, too.
+        _ = try RemovedFiles.lock(in: original)
+        // The file of a lock and its directory are removed in one piece, as each piece makes it again.
+        let limit = max(limit, 8)
         // Former versions renamed it.
         for directory in [RemovedDirectory.path(container, in: path), original] {
             let found = try RemovedFiles.find(in: directory, limit: limit)

@@ -45,6 +45,11 @@ struct StatusCommand {
         var text = "\(address) answers\n"
         if overview.containers.isEmpty { text += "no containers yet\n" }
         for container in overview.containers {
+            if container.zones == 0, !container.isComplete {
+                text +=
+                    "\n\(container.container), \(container.environment): not counted: its store is missing, or cannot be read\n"
+                continue
+            }
             let accounts = container.accounts.isEmpty ? "no accounts" : container.accounts.joined(separator: ", ")
             text += "\n\(container.container), \(container.environment): \(container.zones) zones; \(accounts)\n"
             let width = (container.recordTypes.map(\.name.count).max() ?? 0) + 2

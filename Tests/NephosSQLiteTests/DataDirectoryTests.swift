@@ -126,6 +126,29 @@ import Testing
         second.close()
     }
 
+    @Test func `a removal that cannot go on fails, and ends once it can`() async throws {
+        let directory = try DataDirectory(path: path)
+        await (try directory.open(store)).close()
+        // The name is not UTF-8.
+        let file = "\(path)/.removed-\(store.container)/".utf8CString.dropLast() + [0x62, CChar(bitPattern: 0xff), 0]
+        var pieces = 0
+        try directory.removalPiece(of: store.container, limit: 1)?.remove()
+        let descriptor = file.withUnsafeBufferPointer { open($0.baseAddress!, O_CREAT | O_WRONLY, 0o600) }
+        #expect(descriptor >= 0)
+        close(descriptor)
+        let error = try await storageError {
+            while let piece = try directory.removalPiece(of: store.container, limit: 100), pieces < 20 {
+                pieces += 1
+                try piece.remove()
+            }
+        }
+        #expect(error?.message.contains("Directory not empty") == true && pieces < 20)
+        #expect(file.withUnsafeBufferPointer { unlink($0.baseAddress!) } == 0)
+        try directory.removalPiece(of: store.container, limit: 100)?.remove()
+        #expect(try directory.removalPiece(of: store.container, limit: 100) == nil)
+        directory.close()
+    }
+
     @Test func `a listed store without its file is not recreated until its container is removed`() async throws {
         let other = StoreID(container: "iCloud.b", environment: "production")
         var directory = try DataDirectory(path: path, listsStores: true)
@@ -184,7 +207,7 @@ import Testing
         directory.close()
     }
 
-    @Test(arguments: ["iCloud.b", "iCloud.b production late", "late"])
+    @Test(arguments: ["iCloud.b", "iCloud.b production late", "# late", "../a production"])
     func `a list that cannot be read is refused`(_ line: String) async throws {
         try DataDirectory(path: path, listsStores: true).close()
         let file = "\(path)/.stores"

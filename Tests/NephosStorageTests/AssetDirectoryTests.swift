@@ -88,7 +88,10 @@ import Testing
         isThere: Bool
     ) throws {
         try withDirectory { path in
-            if isThere { try FileSystem.write("", to: "\(path)/removal.lock") }
+            if isThere {
+                try FileSystem.write("", to: "\(path)/removal.lock")
+                #expect(chown("\(path)/removal.lock", 0, 0) == 0)
+            }
             let hold = try AssetDirectory(path: path).holdFiles()
             #expect(hold != nil)
             #expect(try owner("\(path)/removal.lock") == Self.nobody)
@@ -111,6 +114,7 @@ import Testing
         try withDirectory { path in
             let (secret, lock) = ("\(path)/secret", "\(path)/removal.lock")
             try FileSystem.write("root's", to: secret)
+            #expect(chown(secret, 0, 0) == 0)
             #expect((isSymbolic ? symlink(secret, lock) : link(secret, lock)) == 0)
             #expect(throws: StorageError.self) { _ = try AssetDirectory(path: path).holdFiles() }
             #expect(try owner(secret) == 0)

@@ -25,7 +25,7 @@ function itemErrors({ failedItems, failures = [] }) {
     { title: "error", class: "short", cell: (one) => h("span", { class: "bad" }, one.serverErrorCode) },
     { title: "reason", cell: (one) => one.reason },
     { title: "what helps", cell: (one) => one.remedy },
-  ], failures) : "", more > 0 ? h("p", {}, more + " failed items are no longer kept. The answer that the client got names each.") : ""];
+  ], failures) : "", more > 0 ? h("p", {}, more + " failed items are not kept. The answer that the client got names each.") : ""];
 }
 
 /** Notifications of the container within ten seconds after the request. */

@@ -89,10 +89,17 @@ final class RequestDetails: @unchecked Sendable {
             if isWatched {
                 failures += failed.errors
             } else if keepsFailures {
-                failures += failed.errors.prefix(Self.unwatchedFailures)
+                failures += Self.first(of: failed.errors)
             }
         }
         note(answer)
+    }
+
+    /// The errors that are recorded while no dashboard watches, those first that are not due to another item.
+    private static func first(of errors: [ErrorDictionary]) -> [ErrorDictionary] {
+        if errors.count <= unwatchedFailures { return errors }
+        let own = errors.lazy.filter { $0.serverErrorCode != .atomicError }.prefix(unwatchedFailures)
+        return own.isEmpty ? Array(errors.prefix(unwatchedFailures)) : Array(own)
     }
 
     /// Adds the summary of a request or of an answer.

@@ -96,7 +96,9 @@ package enum FaultWords {
             scalars = rest
             return scalar
         }
-        throw .invalid("a fault's text has \\u{\(digits)}, which is the number of no character")
+        throw .invalid(
+            "a fault's text has a \\u{…} that is the number of no character: up to six hexadecimal digits stand in the braces"
+        )
     }
 
     private static func readQuoted(

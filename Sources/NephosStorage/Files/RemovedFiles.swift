@@ -27,16 +27,24 @@ package enum RemovedFiles {
     }
 
     /// Removes files, and directories that are empty.
+    /// - Throws: `StorageError` if none of them can be removed: a search would find them again and again.
     package static func remove(_ paths: [String]) throws {
+        var isStuck = true
         for path in paths {
             // Not truncated: a backup may be reading it.
-            if unlink(path) == 0 || errno == ENOENT { continue }
+            if unlink(path) == 0 || errno == ENOENT {
+                isStuck = false
+                continue
+            }
             guard errno == EISDIR || errno == EPERM else { throw failure(path) }
             // A directory that has files again belongs to a container made anew, or to a late upload.
-            guard rmdir(path) == 0 || errno == ENOENT || errno == ENOTEMPTY || errno == EEXIST else {
+            if rmdir(path) == 0 || errno == ENOENT {
+                isStuck = false
+            } else if errno != ENOTEMPTY && errno != EEXIST {
                 throw failure(path)
             }
         }
+        if isStuck, let path = paths.first { throw StorageError(system: ENOTEMPTY, while: "deleting \(path)") }
     }
 
     private static func failure(_ path: String) -> StorageError {

@@ -36,10 +36,14 @@ enum ErrorSearch {
     }
 
     /// The number of characters between the name of an error's domain and its code, as in `CKErrorDomain, code 14`.
-    private static let longestMark = 20
+    private static let longestMark = 40
 
+    private static let wordsOfCodes: Set = ["code", "error", "rawvalue"]
     /// Words before another number than a code.
-    private static let wordsOfOthers: Set = ["pid", "at", "line", "thread", "retry", "after", "in"]
+    private static let wordsOfOthers: Set = [
+        "pid", "at", "line", "thread", "retry", "attempt", "after", "in", "ios", "macos", "tvos", "watchos", "swift",
+        "xcode",
+    ]
 
     /// The code in an error's description: `<CKError 0x…: "Server Record Changed" (14/2004); …`,
     /// `Error Domain=CKErrorDomain Code=14 …`, or Foundation's `… (CKErrorDomain error 14.)`.
@@ -68,22 +72,31 @@ enum ErrorSearch {
         return nil
     }
 
-    /// The numbers that soon follow a domain and may be codes: Foundation's words before one are of the user's language.
+    /// The numbers that soon follow a domain and may be codes, first those that a word for codes precedes. Foundation's words before
+    /// a code are of the user's language.
     private static func numbers(after domain: String.Index, in text: String) -> [Substring] {
-        var numbers: [Substring] = []
+        var (named, others): ([Substring], [Substring]) = ([], [])
         var rest = text[domain...].prefix(longestMark).prefix { $0 != "\n" }
         while let start = rest.firstIndex(where: \.isNumber) {
             let mark = rest[..<start]
             let number = text[start...].prefix { $0.isNumber }
+            let after = text[number.endIndex...]
             let words = mark.split { !$0.isLetter }.map { $0.lowercased() }
-            // Another number is a part of the one before, as in a time, or has a sign or another word.
-            let isCode =
-                !(mark.startIndex > domain && words.isEmpty) && !mark.hasSuffix("-")
-                && text[number.endIndex...].first != ":" && !words.contains(where: wordsOfOthers.contains)
-            if isCode { numbers.append(number) }
+            // A part of a time or of a name, a negative number, or a count.
+            let isPart = mark.last?.isLetter == true && mark.last?.isASCII == true || mark.hasSuffix("-")
+            let isCount = after.first.map { ":%".contains($0) || $0.isLetter } == true
+            if !isPart, !isCount {
+                if words.last.map(wordsOfCodes.contains) == true {
+                    named.append(number)
+                } else if mark.startIndex == domain || !words.isEmpty, !words.contains(where: wordsOfOthers.contains),
+                    after.prefix(2).last?.isLetter != true || after.first != " "
+                {
+                    others.append(number)
+                }
+            }
             rest = rest[min(number.endIndex, rest.endIndex)...]
         }
-        return numbers
+        return named + others
     }
 
     /// The first code whose name stands in a text: `zoneBusy`, or `CONFLICT`.

@@ -145,7 +145,8 @@ struct MigrateCommand {
             if addresses.from == nil {
                 try PostgresStores.keep(directory: from)
             } else {
-                if case .directory(let directory) = target { try directory.removeMissingStores() }
+                // Of one container alone the copy says nothing about the others.
+                if case .directory(let directory) = target, container == nil { try directory.removeMissingStores() }
                 if case .database(let stores) = source { tellOfAssets(of: stores, in: to) }
                 try PostgresStores.release(directory: to)
             }

@@ -77,7 +77,7 @@ struct ShownRequest: Codable {
             text += "\n" + Self.row("more", "nephos explain \(code)")
         }
         let missing = (failedItems ?? 0) - (failures ?? []).count
-        if missing > 0 { text += "\nThe errors of \(missing) failed items are no longer kept.\n" }
+        if missing > 0 { text += "\nThe errors of \(missing) failed items are not kept.\n" }
         return text
     }
 

@@ -210,7 +210,7 @@ struct SchemaCommand {
         }
         guard let data else { return nil }
         if [.import, .drop, .reset, .deploy].contains(action) { try DataOwner.become(ofData: data) }
-        if action == .sync { DataOwner.checkIsOwner(ofData: data, for: "schema sync") }
+        if action == .sync, !isCheck { DataOwner.checkIsOwner(ofData: data, for: "schema sync") }
         return try DirectorySchema(
             data, container: container, environment: environment, mayMakeContainer: action == .import)
     }

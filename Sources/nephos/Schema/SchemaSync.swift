@@ -18,18 +18,23 @@ extension SchemaCommand {
             try Self.write(stored, to: file)
             return Console.print("\(file) made\n")
         }
-        let merged: MergedSchema
-        do {
-            merged = try SchemaCommands.merge(try Self.read(file), stored).get()
-        } catch let refusal as SchemaRefusal {
+        let text = try Self.read(file)
+        var merged: MergedSchema
+        switch SchemaCommands.merge(text, stored) {
+        case .success(let schema): merged = schema
+        case .failure(let refusal):
             for finding in SchemaReport(refusal.findings, changes: []).findings { Console.warn(line(finding)) }
             throw SchemaFailure("the sync was refused; nothing is changed.")
         }
         if !merged.changesOfDevelopment.isEmpty && !isCheck {
-            // The schema may have grown meanwhile.
-            let report = try place.mergeSchema(merged.text)
+            // Another command may change the schema meanwhile.
+            let report = try place.mergeSchema(text)
             for finding in report.findings { Console.warn(line(finding)) }
             guard report.isAllowed else { throw SchemaFailure("the sync was refused; nothing is changed.") }
+            merged.changesOfDevelopment = report.changes
+            if case .success(let after) = SchemaCommands.merge(text, try place.exportSchema()) {
+                (merged.text, merged.changesOfFile) = (after.text, after.changesOfFile)
+            }
         }
         if !merged.changesOfFile.isEmpty && !isCheck { try Self.write(merged.text, to: file) }
         for change in merged.changesOfDevelopment { Console.print("development: \(change)\n") }

@@ -61,6 +61,11 @@ import Testing
         ("CKErrorDomain error -1, CKErrorDomain error 23", "zoneBusy"),
         ("(CKErrorDomain-Fehler 23.)", "zoneBusy"), ("(CKErrorDomain erreur 23.)", "zoneBusy"),
         ("CKErrorDomainエラー23", "zoneBusy"), ("CKErrorDomain error code 23", "zoneBusy"),
+        ("CKErrorDomain #3 code=23", "zoneBusy"), ("CKErrorDomain v2 error 23", "zoneBusy"),
+        ("CKErrorDomain after 3 attempts, code 23", "zoneBusy"),
+        ("CKErrorDomain, 3 retries left; zoneBusy", "zoneBusy"),
+        ("CKErrorDomain: 12% done, zoneBusy", "zoneBusy"),
+        ("zoneBusy: CKErrorDomain (0x1a) took 15 seconds", "zoneBusy"),
         ("domain: CKErrorDomain, rawValue: 23", "zoneBusy"), ("CKErrorDomain [pid 4] Code=23", "zoneBusy"),
         (#"Error Domain=CKInternalErrorDomain Code=1011 "Failed to modify some records""#, "partialFailure"),
     ])
