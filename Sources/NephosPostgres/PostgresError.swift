@@ -49,7 +49,9 @@ struct PostgresError: Error {
     var needsPreparation: Bool { state == "0A000" || state == "26000" }
 
     func storageError(while action: String) -> StorageError {
-        let remedy = state == "42501" ? "; grant the role what scripts/postgresql-role grants" : ""
+        let remedy =
+            state == "42501"
+            ? "; grant the role what scripts/postgresql-role grants (Documentation/PostgreSQL.md, Least privilege)" : ""
         var error = StorageError(
             StorageError.Code(sqlState: state), "PostgreSQL: \(message) (\(state)), while \(action)\(remedy)")
         error.isDiskFull = state == "53100"

@@ -5,30 +5,11 @@ enum ServerChecks {
     /// - Throws: `StorageError` `.constraint` that says what is wrong and what to do.
     static func run(_ address: PostgresAddress, _ options: PostgresOptions, _ connection: PostgresConnection) throws {
         if !options.acceptsUnsafeServer { try refuseUnsafe(address, connection) }
-        try refuseForeignSchema(options, connection)
         try PostgresConnection.open(address, options) { other in
             try refusePooler(connections: 2) {
                 try [connection, other][$0].ask("SELECT pg_backend_pid()::text").first?.first ?? ""
             }
         }
-    }
-
-    /// Refuses a role to which nothing was granted.
-    private static func refuseForeignSchema(_ options: PostgresOptions, _ connection: PostgresConnection) throws {
-        let schema = PostgresAddress.quoted(options.prefix)
-        let role = try connection.ask(
-            """
-            SELECT current_user::text FROM pg_namespace
-            WHERE oid = to_regnamespace(\(PostgresAddress.literal(schema))) AND NOT has_schema_privilege(oid, 'USAGE')
-            """
-        ).first?.first
-        guard let role else { return }
-        throw StorageError(
-            .constraint,
-            """
-            the role \(role) may not use the schema \(schema): connect as the owner of the tables, or grant the role what \
-            scripts/postgresql-role grants (Documentation/PostgreSQL.md, Least privilege)
-            """)
     }
 
     private static func refuseUnsafe(_ address: PostgresAddress, _ connection: PostgresConnection) throws {

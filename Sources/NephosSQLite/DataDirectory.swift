@@ -66,7 +66,7 @@ package final class DataDirectory: StoreProvider {
 
     /// Removes the stores without a file from the list, once a copy has brought all that exist.
     package func removeMissingStores() throws {
-        try list?.removeMissing { !FileSystem.exists("\(path)/\($0.container)/\($0.environment).sqlite") }
+        try list?.remove(missingStores())
     }
 
     package var keepsStores: Bool { true }
@@ -77,8 +77,8 @@ package final class DataDirectory: StoreProvider {
 
     package func existingStores() throws -> [StoreID] { try Self.stores(in: path) }
 
-    package func missingStores() throws -> [StoreID] {
-        try list == nil ? [] : StoredDirectory(path: path).missingStores()
+    package func missingStores() -> [StoreID] {
+        list?.all.filter { !FileSystem.exists("\(path)/\($0.container)/\($0.environment).sqlite") } ?? []
     }
 
     static func stores(in path: String) throws -> [StoreID] {

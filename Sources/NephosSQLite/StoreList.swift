@@ -73,20 +73,14 @@ final class StoreList: Sendable {
     func add(_ id: StoreID) throws { try change { $0.insert(id).inserted } }
 
     /// Removes the stores of a container. Blocks.
-    func remove(_ container: String) throws {
-        try change { stores in
-            let others = stores.filter { $0.container != container }
-            defer { stores = others }
-            return others.count < stores.count
-        }
-    }
+    func remove(_ container: String) throws { try remove(all.filter { $0.container == container }) }
 
-    /// Removes the stores without a file, once all that a copy has are there: their containers were deleted elsewhere. Blocks.
-    func removeMissing(_ isMissing: (StoreID) -> Bool) throws {
+    /// Removes stores. Blocks.
+    func remove(_ removed: [StoreID]) throws {
         try change { stores in
-            let present = stores.filter { !isMissing($0) }
-            defer { stores = present }
-            return present.count < stores.count
+            let count = stores.count
+            stores.subtract(removed)
+            return stores.count < count
         }
     }
 

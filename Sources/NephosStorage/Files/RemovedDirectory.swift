@@ -17,10 +17,9 @@ package struct RemovedDirectory {
 
     package var exists: Bool { FileSystem.isDirectory(original) || FileSystem.isDirectory(renamed) }
 
-    /// Removes up to about `limit` files and directories, also of a directory that a late upload made under the original name.
-    /// Nothing is removed under that name: a container made anew may have it.
+    /// Removes up to `limit` files and directories of the renamed directory. A late upload may make the original one again, which is
+    /// then renamed for a later piece.
     package func removePiece(limit: Int) throws {
-        try rename()
         try RemovedFiles.remove(RemovedFiles.find(in: renamed, limit: limit))
         if !FileSystem.isDirectory(renamed) { try FileSystem.synchronizeParent(of: renamed) }
     }

@@ -37,7 +37,7 @@ package enum RemovedFiles {
                 continue
             }
             guard errno == EISDIR || errno == EPERM else { throw failure(path) }
-            // A directory that has files again belongs to a container made anew, or to a late upload.
+            // Not empty: a late upload, or a new container of the name, uses the directory.
             if rmdir(path) == 0 || errno == ENOENT {
                 isStuck = false
             } else if errno != ENOTEMPTY && errno != EEXIST {

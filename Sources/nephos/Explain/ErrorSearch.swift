@@ -72,32 +72,37 @@ enum ErrorSearch {
         return nil
     }
 
-    /// The numbers that soon follow a domain and may be codes, first those that a word for codes precedes. Foundation's words before
-    /// a code are of the user's language.
+    /// Returns the candidates for an error code after its domain. Those after the word `code` or `error` come first; Foundation's
+    /// word is of the user's language.
     private static func numbers(after domain: String.Index, in text: String) -> [Substring] {
         var (named, others): ([Substring], [Substring]) = ([], [])
         var rest = text[domain...].prefix(longestMark).prefix { $0 != "\n" }
         while let start = rest.firstIndex(where: \.isNumber) {
             let mark = rest[..<start]
             let number = text[start...].prefix { $0.isNumber }
-            let after = text[number.endIndex...]
-            let words = mark.split { !$0.isLetter }.map { $0.lowercased() }
-            // A part of a time or of a name, a negative number, or a count.
-            let isPart = mark.last?.isLetter == true && mark.last?.isASCII == true || mark.hasSuffix("-")
-            let isCount = after.first.map { ":%".contains($0) || $0.isLetter } == true
-            if !isPart, !isCount {
-                if words.last.map(wordsOfCodes.contains) == true {
-                    named.append(number)
-                } else if mark.startIndex == domain || !words.isEmpty, !words.contains(where: wordsOfOthers.contains),
-                    after.prefix(2).last?.isLetter != true || after.first != " "
-                {
-                    others.append(number)
-                }
-            }
             rest = rest[min(number.endIndex, rest.endIndex)...]
+            let words = mark.split { !$0.isLetter }.map { $0.lowercased() }
+            let after = text[number.endIndex...].prefix(2)
+            if isPart(mark, after) { continue }
+            if words.last.map(wordsOfCodes.contains) == true {
+                named.append(number)
+            } else if !words.contains(where: wordsOfOthers.contains), !isCount(after),
+                mark.startIndex == domain || !words.isEmpty
+            {
+                others.append(number)
+            }
         }
         return named + others
     }
+
+    /// Whether a number is a part of a time, a name or a hexadecimal number, a percentage, or negative.
+    private static func isPart(_ mark: Substring, _ after: Substring) -> Bool {
+        if mark.hasSuffix("-") || mark.last.map({ $0.isLetter && $0.isASCII }) == true { return true }
+        return after.first.map { ":%".contains($0) || $0.isLetter } == true
+    }
+
+    /// Whether a word follows a number, as in `3 attempts`.
+    private static func isCount(_ after: Substring) -> Bool { after.first == " " && after.last?.isLetter == true }
 
     /// The first code whose name stands in a text: `zoneBusy`, or `CONFLICT`.
     private static func name(in text: String) -> String? {
